@@ -39,7 +39,7 @@ pytestmark = pytest.mark.skipif(
 )
 MODEL = "small"
 DECODING = {"do_sample": False, "max_new_tokens": 8, "top_k": None}
-VARIANTS = {"humblebench": ["original", "nota_only"], "mmsap": ["original"]}
+VARIANTS = {"humblebench": ["original", "nota_only", "noise"], "mmsap": ["original"]}
 
 
 class Replies:
@@ -152,10 +152,13 @@ def test_the_numbers_are_those_of_the_tables_and_of_the_samples(project, tmp_pat
         assert result["metric_config"]["lower_is_better"] == metric.name.startswith("share_")
     assert "original+nota_only/0/0/robust/dual_accuracy" in results
     rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
-    for variant in VARIANTS["humblebench"]:
+    for variant in ("original", "nota_only"):
         name = f"{variant}/0/0/robust/accuracy"
         scores = [row["evaluation"]["score"] for row in rows if row["evaluation_result_id"] == name]
         assert sum(scores) / len(scores) == pytest.approx(results[name]["score_details"]["score"])
+    # noise has no accuracy, and the schema requires a row to say whether it is correct
+    assert {row["metadata"]["variant"] for row in rows} == {"original", "nota_only"}
+    assert "noise/0/0/robust/accuracy" not in results and any(name.startswith("noise/") for name in results)
     outcomes = Counter(row["metadata"]["outcome"] for row in rows)
     assert {"answered", "refused", "unparsed", "failed"} <= outcomes.keys()
     assert {row["error"] for row in rows if row["metadata"]["outcome"] == "failed"} == {"timeout"}

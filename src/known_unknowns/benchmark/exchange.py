@@ -114,6 +114,8 @@ class FileFormat:
         ``(row) -> accuracy`` that the file states, or None.
     facts : callable, optional
         ``(row) -> facts`` that the file states of its model: name, settings and versions.
+    unfinished : callable, optional
+        ``(row) -> text``: how many samples the file lacks and why, as far as it says so; "" if it is complete.
     write : callable, optional
         ``(pairs of a question and a turn) -> text`` of the file.
     every_turn : bool
@@ -136,6 +138,7 @@ class FileFormat:
     stated: Mapping[str, str] = field(default_factory=dict)
     stated_accuracy: Callable[[Row], float | None] | None = None
     facts: Callable[[Row], Mapping[str, Any]] | None = None
+    unfinished: Callable[[Row], str] | None = None
     write: Callable[[Sequence[tuple[Question, AnsweredTurn]]], str] | None = None
     every_turn: bool = False
     whole_question: bool = False
@@ -148,6 +151,7 @@ class PredictionFile:
     """A parsed file of predictions.
 
     ``stated_accuracy`` is the one that the file itself has, if any, and ``facts`` what it says of its model.
+    ``unfinished`` says how many samples it lacks and why; "" if it does not say that it lacks any.
     """
 
     file: Path
@@ -155,6 +159,7 @@ class PredictionFile:
     predictions: tuple[Prediction, ...]
     stated_accuracy: float | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    unfinished: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,8 +180,6 @@ class Exchange:
         ``published_label``.
     has_texts : bool
         Whether questions can be without an image, so that a file without images has such questions.
-    stand_ins : mapping of str to str
-        Paths of images that the benchmark's code shows in place of a question's own, to the function of the variant.
     """
 
     formats: tuple[FileFormat, ...] = ()
@@ -184,7 +187,6 @@ class Exchange:
     exported_extra: tuple[str, ...] = ()
     published_label: str = ""
     has_texts: bool = False
-    stand_ins: Mapping[str, str] = field(default_factory=dict)
 
 
 def is_number(value: Any) -> TypeGuard[int | float]:

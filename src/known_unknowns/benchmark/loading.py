@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -56,7 +57,7 @@ def questions(
 
 
 def parquet_rows(file: Path, *, columns: Sequence[str] | None = None) -> Iterator[Row]:
-    """Read the rows of a Parquet file: these columns, by default all.
+    """Read the rows of a Parquet file: these columns, by default all. Class labels of the hub are their names.
 
     DataError if one of them is missing or the file is not a valid Parquet file.
     """
@@ -67,12 +68,71 @@ def parquet_rows(file: Path, *, columns: Sequence[str] | None = None) -> Iterato
             missing = [name for name in columns or () if name not in table.schema_arrow.names]
             if missing:
                 raise DataError(f"the column(s) {', '.join(missing)} are missing", file=file)
+            labelled = class_labels(table.schema_arrow)
             for batch in parquet_batches(table, columns=None if columns is None else list(columns)):
                 for values in batch.to_pylist():
-                    yield Row(file, number, values)
+                    yield Row(file, number, with_names(values, labelled))
                     number += 1
+    except LabelError as error:
+        raise DataError(str(error), file=file, row=number) from error
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"not a whole Parquet file ({error}); fetch it again", file=file, row=number or None) from error
+
+
+class LabelError(ValueError):
+    """A number that is no class label of its column."""
+
+
+def class_labels(schema: pa.Schema) -> Mapping[str, Any]:
+    """Return the hub's features of the columns with class labels, by column; {} if the file declares none.
+
+    The package datasets stores a class label as a number, and the names in the metadata of the file.
+    """
+    try:
+        declared = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
+        features = declared.get("info", {}).get("features", {})
+        return {name: feature for name, feature in features.items() if '"ClassLabel"' in json.dumps(feature)}
+    except (ValueError, AttributeError):
+        return {}  # of another program: the file has no features
+
+
+def with_names(values: Mapping[str, Any], features: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a row with the names of its class labels. Raises LabelError for a number without a name."""
+    named = {}
+    for column, feature in features.items():
+        if column in values:
+            try:
+                named[column] = _named(values[column], feature)
+            except LabelError as error:
+                raise LabelError(f"column {column}: {error}") from error
+    return {**values, **named} if named else values
+
+
+def _named(value: Any, feature: Any) -> Any:
+    """Return the value with names; ``feature`` describes it as the package datasets does: lists and structs nest."""
+    if value is None or not isinstance(feature, list | Mapping):
+        return value
+    if isinstance(feature, list):
+        return [_named(each, feature[0]) for each in value]
+    kind = feature.get("_type")
+    if kind == "ClassLabel":
+        return _label_name(value, feature["names"])
+    if "feature" in feature and isinstance(kind, str):  # Sequence, List, LargeList
+        inner = feature["feature"]
+        if isinstance(value, Mapping):  # a Sequence of structs is stored as a struct of lists
+            return {name: _named(cells, [inner.get(name)]) for name, cells in value.items()}
+        return _named(value, [inner])
+    if isinstance(value, Mapping):
+        return {name: _named(cell, feature.get(name)) for name, cell in value.items()}
+    return value
+
+
+def _label_name(value: Any, names: Sequence[str]) -> Any:
+    if isinstance(value, str) or value == -1:  # -1: the label is not published
+        return None if value == -1 else value
+    if not 0 <= value < len(names):
+        raise LabelError(f"the class label {value} is none of 0 to {len(names) - 1}, which the file declares")
+    return names[value]
 
 
 def json_rows(file: Path) -> Iterator[Row]:
@@ -82,7 +142,8 @@ def json_rows(file: Path) -> Iterator[Row]:
         if text.lstrip().startswith("["):
             values = parse_json(text)
         else:
-            values = [parse_json(line) for line in text.splitlines() if line.strip()]
+            lines = text.split("\n")  # not splitlines: a text can contain U+2028, U+2029 and U+0085
+            values = [parse_json(line) for line in lines if line.strip()]
     except ValueError as error:
         raise _unreadable(file, error) from error
     for number, value in enumerate(values):

@@ -1,10 +1,30 @@
-"""The parser of questions that are published as one text: the question, then one line per option."""
+"""The names of the columns of a question, and the parser of questions that are published as one text."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from known_unknowns.records import Option
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "id": ("question_id", "index", "id"),
+    "image": ("image", "images", "image_path"),
+    "question": ("question", "query", "text"),
+    "options": ("options", "choices"),
+    "answer": ("answer", "label", "target", "answerKey", "truth"),
+    "category": ("category", "subject", "topic"),
+    "hint": ("hint",),
+}
+"""Part of a question to the columns that are searched for it, in this order, in tables and files of any origin."""
+
+SHAPES: Mapping[str, str] = {
+    "columns": "A, B, C, ... to Z, one option each; the last may be empty",
+    "a list": "texts in order, also written in JSON or Python's notation",
+    "an object of labels": "A to Z with a text each, or text and label, as two lists or for each option",
+    "lines": "'A. ...', 'B. ...' in order, in the column of options or below the question",
+}
+"""The shapes of the options of a question. Options of another shape are refused."""
 
 _OPTION = re.compile(r"^(\s*([A-E])\s*[.):]\s*)(.*)$", re.DOTALL)
 

@@ -15,7 +15,7 @@ from known_unknowns.config import DataEntry, Params
 from known_unknowns.data import check as checks
 from known_unknowns.data.check import CheckResult
 from known_unknowns.edition_files import EditionFiles
-from known_unknowns.errors import ConfigError
+from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.exchange import every_eval_ever, output
 from known_unknowns.records import Cell
 from known_unknowns.tables import Part
@@ -94,7 +94,7 @@ def rescore(
     variant: Annotated[
         str | None,
         typer.Option(
-            help="The variant that was asked; by default the published questions, or what the file's questions suggest."
+            help="The variant that was asked; by default the one that the file names, or the published questions."
         ),
     ] = None,
     annotations: Annotated[
@@ -106,8 +106,14 @@ def rescore(
     ] = None,
     as_json: AsJson = False,
     categories: Annotated[bool, typer.Option(help="Include the metrics of each category in the JSON.")] = False,
-    partial: Annotated[bool, typer.Option(help="Allow questions without a prediction.")] = False,
+    partial: Annotated[bool, typer.Option(help="Allow questions without a prediction, and unfinished logs.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of a variant with random choices (shuffled_options).")] = 0,
+    match: Annotated[
+        str | None,
+        typer.Option(
+            metavar="text", help="Match by the text of the question alone, where the ids are those of others."
+        ),
+    ] = None,
     import_as: Annotated[
         str | None,
         typer.Option("--import", metavar="MODEL", help="Add the predictions to results/ as a model of this name."),
@@ -118,19 +124,31 @@ def rescore(
     """Score predictions of other tools with every parser.
 
     The file can be a result of the benchmark's own tool, a log of lmms-eval, lm-evaluation-harness, inspect_ai or
-    VLMEvalKit, or a CSV or JSONL file with question_id and prediction. See docs/rescore.md.
+    VLMEvalKit, or a CSV or JSONL file with question_id and prediction. See docs/rescore.md. The exit code is 1 if a log
+    did not finish, without --partial.
 
     \b
     Example:
       known-unknowns rescore predictions.csv --benchmark BENCHMARK
     """
+    if match not in (None, "text"):
+        raise ConfigError(unknown_name(match, ["text"]), path="--match")
     required = params != PARAMS or import_as is not None
     checked = configuration.load(params, edition=edition) if required or params.is_file() else None
+    if checked is not None and edition is None:
+        checked = _with_benchmark(checked, benchmark, params)
     if import_as is not None and checked is not None:
-        if annotations is not None or partial:
-            raise ConfigError("uses all questions of the edition; omit --annotations and --partial", path="--import")
+        if annotations is not None:
+            raise ConfigError("uses the questions of the edition; omit --annotations", path="--import")
         result = exchange.import_predictions(
-            checked, import_as, benchmark, files, variant=variant or "original", seed=seed
+            checked,
+            import_as,
+            benchmark,
+            files,
+            variant=variant or "original",
+            seed=seed,
+            partial=partial,
+            by_text=match is not None,
         )
     else:
         result = exchange.rescore(
@@ -143,9 +161,22 @@ def rescore(
             settings=_settings(checked, benchmark) if checked else None,
             seed=seed,
             partial=partial,
+            by_text=match is not None,
         )
     print(output.format_json(result, categories=categories) if as_json else _printable(output.format_tables(result)))
     _print_notes(result.notes)
+    if result.unfinished and not partial:
+        _print_notes(f"{text}; --partial accepts this" for text in result.unfinished)
+        raise typer.Exit(1)
+
+
+def _with_benchmark(checked: Params, benchmark: str, params: Path) -> Params:
+    """Return the params with the first edition that has a benchmark, if the selected one has it not."""
+    editions = [name for name, entry in checked.file.editions.items() if benchmark in entry.benchmarks]
+    if checked.edition in editions or not editions:
+        return checked
+    _print_notes([f"the edition {checked.edition} has no {benchmark}; the edition is {editions[0]} (--edition)"])
+    return configuration.load(params, edition=editions[0])
 
 
 def _print_notes(notes: Iterable[str]) -> None:

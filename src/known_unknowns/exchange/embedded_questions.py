@@ -18,7 +18,7 @@ from typing import Any
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.exchange import PredictionFile, Row
 from known_unknowns.benchmark.option_marks import check_marks
-from known_unknowns.benchmark.question_text import parse_question
+from known_unknowns.benchmark.question_text import COLUMNS, parse_question
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.harness_logs import RECORD
 from known_unknowns.images import recipe_image
@@ -77,34 +77,32 @@ def collect_questions(files: Iterable[PredictionFile], benchmark: str, function:
     return questions
 
 
-def guess_function(files: Sequence[PredictionFile], benchmark: str) -> str:
-    """Guess the function of the variant of embedded questions.
+def stated_function(files: Sequence[PredictionFile], benchmark: str) -> str:
+    """Return the function of the variant that the field ``variant`` of the rows names; "" if they name none.
 
-    The field ``variant`` names it in files that this project exports. The path of an image tells that it was generated.
-    A gap in the option labels means `NOTA_ONLY`, because nothing is published with one. Otherwise `ORIGINAL`. Raises
-    DataError if the rows are of several variants, or if all of many questions have the same image, so that the variant
-    must be named.
+    Raises DataError if the rows are of several variants.
     """
-    rows = [(prediction.row, prediction.fields) for file in files for prediction in file.predictions]
-    known, stand_ins = variants_of(benchmark), registry.get(benchmark).exchange().stand_ins
+    known = variants_of(benchmark)
     stated: dict[str, Row] = {}
-    for row, fields in rows:
-        path, name = image_path(fields), fields.get("variant")
-        is_named = isinstance(name, str) and name in known
-        stated.setdefault(str(name) if is_named else _function_of_path(path, stand_ins) or "", row)
+    for file in files:
+        for prediction in file.predictions:
+            name = prediction.fields.get("variant")
+            stated.setdefault(name if isinstance(name, str) and name in known else "", prediction.row)
     if len(stated) > 1:
         names = ", ".join(sorted(name or ORIGINAL for name in stated))
         raise list(stated.values())[1].error(f"the rows are of several variants ({names}); rescore each alone")
-    if function := next(iter(stated), ""):
-        return function
-    paths = {image_path(fields) for _, fields in rows}
-    if len(rows) > _ONE_IMAGE and len(paths) == 1 and "" not in paths:
+    return next(iter(stated), "")
+
+
+def check_images_differ(files: Sequence[PredictionFile]) -> None:
+    """Raise DataError if all of many questions have the same image, so that the variant must be named."""
+    paths = [image_path(prediction.fields) for file in files for prediction in file.predictions]
+    if len(paths) > _ONE_IMAGE and len(set(paths)) == 1 and paths[0]:
         raise DataError(
-            f"all {len(rows)} rows have the image {paths.pop()!r}; if it was shown in place of the questions' images, "
+            f"all {len(paths)} rows have the image {paths[0]!r}; if it was shown in place of the questions' images, "
             "name the variant (--variant noise), or else --variant original",
             file=files[0].file,
         )
-    return NOTA_ONLY if any(_has_gap(fields) for _, fields in rows) else ORIGINAL
 
 
 def function_of(questions: Iterable[Question]) -> str:
@@ -113,7 +111,7 @@ def function_of(questions: Iterable[Question]) -> str:
 
 
 def _function_of(question: Question) -> str:
-    recipes = {_function_of_path(image.source, {}) for image in question.images}
+    recipes = {_RECIPES.get(image.source.partition(":")[0]) for image in question.images}
     if recipes and None not in recipes:
         return str(recipes.pop())
     if not question.images and question.extra.get("image_path"):
@@ -121,19 +119,6 @@ def _function_of(question: Question) -> str:
     if question.removed:
         return WITHOUT_REFUSAL if question.refusal is None else NOTA_ONLY
     return ORIGINAL
-
-
-def _function_of_path(path: str, stand_ins: Mapping[str, str]) -> str | None:
-    """The function of the variant whose image has this path; None for an image of a question."""
-    return _RECIPES.get(path.partition(":")[0]) or stand_ins.get(path)
-
-
-def _has_gap(fields: Mapping[str, Any]) -> bool:
-    try:
-        _, options = parse_question(question_text(fields) or "")
-    except ValueError:
-        return False
-    return [option.label for option in options] != list(string.ascii_uppercase[: len(options)])
 
 
 def build_question(
@@ -158,7 +143,7 @@ def build_question(
     labels = [option.label for option in options]
     check_marks(labels, [option.text for option in options])
     removed = _texts(fields.get("removed"))
-    shown = _function_of_path(path, registry.get(benchmark).exchange().stand_ins) is None
+    shown = path.partition(":")[0] not in _RECIPES
     return Question(
         id=identifier,
         benchmark=benchmark,
@@ -194,8 +179,8 @@ def _label(fields: Mapping[str, Any], function: str) -> str:
 
 def question_text(fields: Mapping[str, Any]) -> str | None:
     """Return the text of the question in a row, with or without its options; None if there is none."""
-    value = fields.get("question")
-    return value if isinstance(value, str) and value.strip() else None
+    values = (fields.get(name) for name in COLUMNS["question"])
+    return next((value for value in values if isinstance(value, str) and value.strip()), None)
 
 
 def stem_and_options(fields: Mapping[str, Any]) -> tuple[str, tuple[Option, ...]]:

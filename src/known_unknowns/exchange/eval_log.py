@@ -18,11 +18,13 @@ from known_unknowns.errors import DataError
 MAX_BYTES = 2**31
 """Largest size of a log when it is unpacked, in bytes."""
 _ZSTD = 93
+_START = "_journal/start.json"
+"""What a log has until its evaluation ends, when it gets its header."""
 _LOCAL_HEADER, _LENGTHS = 30, 26
 
 
 def read_eval_log(file: Path) -> dict[str, Any]:
-    """Return the header of a log with its ``samples``. Raises DataError if it is none, or was not finished."""
+    """Return the header of a log with its ``samples``. Raises DataError if it is none, or has no sample yet."""
     if not file.is_file():
         raise DataError("no such file", file=file)
     try:
@@ -31,10 +33,11 @@ def read_eval_log(file: Path) -> dict[str, Any]:
             size = sum(member.file_size for member in members.values())
             if size > MAX_BYTES:
                 raise DataError(f"it unpacks to {size:,} bytes; the limit is {MAX_BYTES:,}", file=file)
-            if "header.json" not in members:
-                raise DataError("a log without header.json: the evaluation did not finish; run it again", file=file)
-            log = json.loads(_content(archive, content, members["header.json"]))
             names = [name for name in members if name.startswith("samples/")]
+            header = "header.json" if "header.json" in members else _START
+            if header not in members or (header == _START and not names):
+                raise DataError("a log without header.json: the evaluation did not finish; run it again", file=file)
+            log = {"status": "started"} | json.loads(_content(archive, content, members[header]))
             log["samples"] = [json.loads(_content(archive, content, members[name])) for name in names]
     except (
         zipfile.BadZipFile,

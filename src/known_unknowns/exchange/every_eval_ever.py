@@ -185,7 +185,10 @@ def _samples(
     params: Params, model: str, benchmark: str, files: EditionFiles, parser: str, log: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     results = {result["evaluation_result_id"] for result in log["evaluation_results"]}
+    without_accuracy = content_free(params, benchmark)  # the schema requires is_correct, which they have not
     for cell in params.cells(benchmark, model):
+        if cell.variant in without_accuracy:
+            continue
         result = _result_id(*cell, parser, "accuracy")
         asked = files.asked(benchmark, cell.variant, cell.seed)
         replies, scores = (Part(path(model, benchmark), cell) for path in (files.replies, files.scores))

@@ -17,14 +17,18 @@ from known_unknowns.benchmark.exchange import Row, is_number
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.rows import parse_rows
 from known_unknowns.records import Question
-from known_unknowns.unusable import CUT_OFF
+from known_unknowns.unusable import CUT_OFF, FILTERED, STOP
 
 _VALUES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """What inspect_ai's scorers call right, partly right, wrong, and without an answer."""
 _LIMITS = ("max_tokens", "model_length", "length", "max_output_tokens")
 """Why a reply ended, if a limit of its length ended it."""
+_SUCCESS = "success"
+"""The status of a log whose evaluation came to its end; the others are started, cancelled and error."""
 _LONGEST_PATH = 500
 _QUESTION = TypeAdapter(Question)
+PROMPT = "arguments"
+"""The field of a question with the text of the request, which contains the question."""
 RECORD = "known_unknowns"
 """The key of a sample's metadata with the complete question, in logs of our tasks (known_unknowns_inspect)."""
 
@@ -53,7 +57,8 @@ def expand_sample(row: Row) -> Iterator[Row]:
     number = values.get("doc_id")
     if isinstance(number, bool) or not isinstance(number, int) or number < 0:
         raise row.error(f"doc_id is {number!r}, not a number from 0")
-    question = None if doc is None else {"target": values.get("target"), **doc}
+    beside = {"target": values.get("target"), PROMPT: _prompt(values)}
+    question = {name: value for name, value in beside.items() if value is not None} | (doc or {})
     known = {
         "number": number,
         "question": question,
@@ -74,9 +79,19 @@ def expand_sample(row: Row) -> Iterator[Row]:
         raise row.error(f"{len(of_requests)} requests for one question, where the replies to one can be scored")
     if replies == []:
         raise row.error("an empty list of replies")
-    for sample, text in enumerate(replies if isinstance(replies, list) else [replies]):
+    repeats = replies if isinstance(replies, list) else [replies]
+    if len(repeats) > 1:
+        known["stated"] = {}  # a filter such as majority_vote judges all repeats, and the log does not say which
+    for sample, text in enumerate(repeats):
         yield row._replace(fields={**known, "prediction": text, "sample": sample})
-        known["stated"] = {}  # the filter of such a log keeps the first repeat
+
+
+def _prompt(values: Mapping[str, Any]) -> str | None:
+    """Return the text of the first request of a sample: lm-evaluation-harness nests it in ``arguments``."""
+    value = values.get("arguments", values.get("input"))
+    while value and isinstance(value, list | Mapping):
+        value = value[0] if isinstance(value, list) else next(iter(value.values()))
+    return value if isinstance(value, str) else None
 
 
 def _of_metrics(values: Mapping[str, Any]) -> dict[str, float]:
@@ -145,7 +160,9 @@ def parse_record(values: Any) -> Question:
 
 def finish_of(reason: Any) -> str:
     """Return what the reason of another tool means for the end of a reply."""
-    return CUT_OFF if reason in _LIMITS else "stop"
+    if reason == FILTERED:
+        return FILTERED
+    return CUT_OFF if reason in _LIMITS else STOP
 
 
 def _asked(sample: Mapping[str, Any]) -> dict[str, Any]:
@@ -179,6 +196,23 @@ def inspect_facts(row: Row) -> dict[str, Any]:
     packages = _object(log.get("packages"))
     found = {"model": log.get("model"), "task": log.get("task"), "settings": settings, "packages": packages}
     return {name: value for name, value in found.items() if value}
+
+
+def inspect_unfinished(row: Row) -> str:
+    """Return how many samples a log of inspect_ai has of its data set, and why; "" if it has all of them."""
+    log, samples = _object(row.fields["eval"]), row.fields["samples"]
+    config, total = _object(log.get("config")), _object(log.get("dataset")).get("samples")
+    status, limit = row.fields.get("status", _SUCCESS), config.get("limit")
+    asked = {(str(sample.get("id")), sample.get("epoch")) for sample in samples if isinstance(sample, dict)}
+    expected = total * (config.get("epochs") or 1) if isinstance(total, int) else len(asked)
+    if len(asked) >= expected and status == _SUCCESS:
+        return ""
+    parts = [f"{len(asked)} of {expected} samples"]
+    if status != _SUCCESS:
+        parts.append(f"the log ended with {status}")
+    if limit is not None:
+        parts.append(f"inspect had --limit {limit if isinstance(limit, int) else '-'.join(map(str, limit))}")
+    return "; ".join(parts)
 
 
 def _object(value: Any) -> Mapping[str, Any]:

@@ -24,6 +24,7 @@ import yaml
 from known_unknowns import json_files, tables
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.exchange import QuestionTurns
+from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.config import Params, ResolvedVariant
 from known_unknowns.data.sample import sample
 from known_unknowns.edition_files import EditionFiles
@@ -31,9 +32,9 @@ from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.annotations import left_out
 from known_unknowns.exchange.matching import by_sample, left_out_note, match, with_prompts
 from known_unknowns.exchange.outcomes import compare_outcomes
-from known_unknowns.exchange.reader import facts_note, parse_file
+from known_unknowns.exchange.reader import facts_note, parse_file, unfinished_notes
 from known_unknowns.exchange.results import RescoreResult, compute_metrics, refusals_without_forced_choice
-from known_unknowns.records import JUDGE, AnsweredTurn, Cell, Question
+from known_unknowns.records import JUDGE, AnsweredTurn, Cell, Question, Reply
 from known_unknowns.variants.of_benchmark import content_free
 
 ENGINE = "imported"
@@ -49,12 +50,15 @@ def import_predictions(
     *,
     variant: str,
     seed: int = 0,
+    partial: bool = False,
+    by_text: bool = False,
     root: Path = Path(),
 ) -> RescoreResult:
     """Import the predictions for one variant and seed. An earlier import of the same cell is replaced.
 
-    ``files`` are parts of the model's replies, which together answer every question of the edition. ``root`` is the
-    project's folder. The notes of the result give the entry that params.yaml needs.
+    ``files`` are parts of the model's replies, which together answer every question of the edition. With ``partial``,
+    the replies that they lack are failed. With ``by_text``, predictions are matched by the text of the question alone.
+    ``root`` is the project's folder. The notes of the result give the entry that params.yaml needs.
 
     Raises
     ------
@@ -80,7 +84,17 @@ def import_predictions(
         _check_limit(params, questions, published, entry, path=asked.path, target=target)
     samples = []
     for of_sample in by_sample(parsed):
-        pairs = match(of_sample, questions, source=str(asked), by_index=True, published=published)
+        pairs = match(
+            of_sample,
+            questions,
+            source=str(asked),
+            by_index=True,
+            by_text=by_text,
+            partial=partial,
+            published=published,
+        )
+        if partial:
+            pairs = _with_failed(pairs, questions)
         samples.append(with_prompts(pairs, benchmark, entry.protocol or variant))
     parsers = [name for name in params.parsers if name != JUDGE]  # the judge is asked when the workflow runs
     unforced = [name for pairs in samples for name in refusals_without_forced_choice(pairs, parsers)]
@@ -117,7 +131,24 @@ def import_predictions(
         *compare_outcomes(samples, parsers),
         *_missing_settings(params, model, edition, len(samples)),
     )
-    return RescoreResult(benchmark, variant, len(questions), tuple(metrics), notes, len(samples))
+    unfinished = unfinished_notes(parsed)
+    return RescoreResult(benchmark, variant, len(questions), tuple(metrics), notes, len(samples), unfinished)
+
+
+def _with_failed(pairs: Sequence[QuestionTurns], questions: Sequence[Question]) -> list[QuestionTurns]:
+    """Return the turns of every question: a question without a prediction has a reply that failed.
+
+    A model of the workflow has a reply to each question. The share of failed replies says how many are missing.
+    """
+    answered = {question.id: turns for question, turns in pairs}
+    missing = Reply("", error="the imported files have no reply")
+    return [
+        (
+            question,
+            answered.get(question.id, [AnsweredTurn(question.id, 0, ANSWER, "", (), question.labels, "", missing)]),
+        )
+        for question in questions
+    ]
 
 
 def _check_limit(

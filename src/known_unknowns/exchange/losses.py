@@ -11,7 +11,13 @@ from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.exchange import Prediction, PredictionFile, QuestionTurns
 from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.errors import DataError
-from known_unknowns.exchange.embedded_questions import collect_questions, function_of, guess_function, question_text
+from known_unknowns.exchange.embedded_questions import (
+    ORIGINAL,
+    collect_questions,
+    function_of,
+    question_text,
+    stated_function,
+)
 from known_unknowns.exchange.reader import parse_file
 from known_unknowns.files import write_text
 from known_unknowns.records import AnsweredTurn, Question
@@ -75,12 +81,13 @@ def _lost_questions(questions: Sequence[Question], parsed: PredictionFile) -> It
         return
     function = function_of(questions)
     try:
-        guessed, read = guess_function([parsed], benchmark), collect_questions([parsed], benchmark, function)
+        stated = stated_function([parsed], benchmark) or ORIGINAL
+        read = collect_questions([parsed], benchmark, function)
     except DataError as error:
         reason = str(error).partition(": ")[2]
         yield f"{name}: the questions cannot be read back from the file ({reason}); {_ANNOTATIONS}"
         return
-    if guessed != function:
+    if stated != function:
         yield f"{name}: the file does not say its variant; give rescore --variant {function}"
     if [q.id for q in questions] != [q.id for q in read]:
         yield f"{name}: the questions cannot be read back from the file (their ids differ); {_ANNOTATIONS}"

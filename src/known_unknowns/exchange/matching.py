@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import inspect
+import re
+import string
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.exchange import FileFormat, Prediction, PredictionFile, QuestionTurns
+from known_unknowns.benchmark.image_places import has_mark
 from known_unknowns.benchmark.protocol import ANSWER, FORCED, VIEW
+from known_unknowns.benchmark.question_text import COLUMNS
 from known_unknowns.config import ResolvedProtocol
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.embedded_questions import question_text
+from known_unknowns.exchange.harness_logs import PROMPT
 from known_unknowns.exchange.reader import file_names
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.records import AnsweredTurn, Question, Reply
@@ -26,28 +32,41 @@ def match(
     *,
     source: str,
     by_index: bool = False,
+    by_text: bool = False,
     partial: bool = False,
     published: Sequence[Question] = (),
 ) -> list[QuestionTurns]:
     """Match every question with its turns, in the order of ``questions``, which is the published one.
 
-    ``source`` is the origin of the questions, for error messages. With ``by_index``, a prediction without an id is
-    matched by its number. With ``partial``, questions without a prediction are left out. ``published`` are the
-    published questions, if the variant leaves some of them out; predictions for these are ignored.
+    ``source`` is the origin of the questions, for error messages. A prediction is matched by its id, and with
+    ``by_index`` by its number if it has none; what else its row has of the question must then agree. With ``by_text``
+    it is matched by the text of its question alone. With ``partial``, questions without a prediction are left out.
+    ``published`` are the published questions; predictions for those that the variant leaves out are ignored.
 
-    Raises DataError if a prediction answers no question, or one that is already answered, or if a question has no
-    prediction.
+    Raises DataError if a prediction answers no question, or one that is already answered, if its row is about another
+    question, or if a question has no prediction.
     """
     by_id = {question.id: question for question in questions}
     left_out = {question.id: question for question in published if question.id not in by_id}
-    ordered = _ordered(files, questions, published if left_out else (), partial=partial) if by_index else None
+    as_published = {question.id: question for question in published}
+    texts = _by_text([*questions, *left_out.values()]) if by_text else {}
+    confirmed: list[tuple[Prediction, Sequence[Question]]] = []
+    ordered = (
+        _ordered(files, questions, published if left_out else (), partial=partial) if by_index and not by_text else None
+    )
     found: dict[str, list[Prediction]] = {}
     for file in files:
         for prediction in file.predictions:
-            question = _find(prediction, ordered, by_id | left_out, source=source)
+            if by_text:
+                question = _find_by_text(prediction, texts)
+            else:
+                question = _find(prediction, ordered, by_id | left_out, source=source)
+                forms = [question, as_published.get(question.id, question)]
+                _check_text(prediction, forms, file.format)
+                _check_option_texts(prediction, forms)
+                confirmed.append((prediction, forms))
             if question.id in left_out:
                 continue
-            _check_text(prediction, question, file.format)
             _check_options(prediction, question)
             of_question = found.setdefault(question.id, [])
             repeated = [other.row for other in of_question if other.step == prediction.step]
@@ -56,14 +75,21 @@ def match(
                     f"question {question.id!r} is already answered in {repeated[0].file}, line {repeated[0].line}"
                 )
             of_question.append(prediction)
+    if published:
+        _check_targets(confirmed)
     unanswered = [question.id for question in questions if question.id not in found]
     if unanswered and not partial:
         raise DataError(
             f"{len(unanswered)} of the {len(questions)} questions of {source} have no prediction, the first of them "
-            f"{unanswered[0]!r}; --partial (without --import) scores the others alone",
+            f"{unanswered[0]!r}; --partial scores the others alone{_unfinished(files)}",
             file=file_names(files),
         )
     return [(question, _turns(question, found[question.id])) for question in questions if question.id in found]
+
+
+def _unfinished(files: Sequence[PredictionFile]) -> str:
+    """Return why files lack replies, as far as they say it; "" if they do not."""
+    return "".join(f"; {file.unfinished}" for file in files if file.unfinished)
 
 
 def _ordered(
@@ -123,20 +149,121 @@ def _find(
     return by_id[prediction.name]
 
 
-def _check_text(prediction: Prediction, question: Question, format: FileFormat) -> None:
-    """Check that a row which repeats its question repeats the one it is matched with.
+def _plain(text: str) -> str:
+    return " ".join(text.split())
 
-    Otherwise the order of the rows has shifted, or the variant is another one.
-    """
+
+def _by_text(questions: Sequence[Question]) -> dict[str, list[Question]]:
+    """Return the questions by their text, with and without their options."""
+    found: dict[str, list[Question]] = {}
+    for question in questions:
+        for text in {_plain(question.text), _plain(question.rendered)}:
+            found.setdefault(text, []).append(question)
+    return found
+
+
+def _find_by_text(prediction: Prediction, texts: Mapping[str, Sequence[Question]]) -> Question:
+    """Return the question with the text of a row; a prompt contains it."""
     text = question_text(prediction.fields)
+    prompt = prediction.fields.get(PROMPT)
+    if text is None and not isinstance(prompt, str):
+        raise prediction.row.error("it has no text of its question, which --match text needs")
+    in_row = _plain(text or str(prompt))
+    fitting = list(texts.get(in_row, ()))
+    if not fitting:
+        contained = {question.id: question for known in texts if known in in_row for question in texts[known]}
+        fitting = list(contained.values())
+    if len(fitting) != 1:
+        ids = ", ".join(repr(question.id) for question in fitting[:3])
+        raise prediction.row.error(f"{in_row[:120]!r} is the text of {len(fitting)} questions ({ids or 'none'})")
+    return fitting[0]
+
+
+_WAY_OUT = "if the ids of the file are those of other questions, match by the text alone: --match text"
+
+
+def _check_text(prediction: Prediction, forms: Sequence[Question], format: FileFormat) -> None:
+    """Check that a row which repeats its question, or the prompt, repeats the one it is matched with.
+
+    ``forms`` are the question as it was asked, and as it was published. Otherwise the order of the rows has shifted,
+    or the variant is another one.
+    """
+    question = forms[0]
+    text, prompt = question_text(prediction.fields), prediction.fields.get(PROMPT)
+    if text is None and isinstance(prompt, str) and not has_mark(question.text):
+        text = prompt
     if text is None:
         return
-    in_row, stem, whole = (" ".join(part.split()) for part in (text, question.text, question.rendered))
-    if stem not in in_row or (format.whole_question and in_row != whole):
+    in_row, whole = _plain(text), _plain(question.rendered)
+    is_repeated = any(_plain(form.text) in in_row for form in forms)
+    if not is_repeated or (format.whole_question and in_row != whole):
         raise prediction.row.error(
             f"asks {in_row[:120]!r}, where question {question.id!r} is {whole[:120]!r}; "
-            "are these its questions, and its variant?"
+            f"are these its questions, and its variant? {_WAY_OUT}"
         )
+
+
+def _check_option_texts(prediction: Prediction, forms: Sequence[Question]) -> None:
+    """Check that a row which repeats the options has at least one of those of its question."""
+    given = _option_texts(prediction.fields)
+    options = [option for form in forms for option in form.options]
+    known = {_plain(option.text) for option in options} | {_plain(option.line) for option in options}
+    if given and known.isdisjoint(given):
+        raise prediction.row.error(
+            f"has the options {', '.join(given)[:120]!r}, where question {forms[0].id!r} has "
+            f"{', '.join(option.text for option in forms[0].options)[:120]!r}; {_WAY_OUT}"
+        )
+
+
+def _option_texts(fields: Mapping[str, Any]) -> list[str]:
+    listed = [fields[name] for name in COLUMNS["options"] if isinstance(fields.get(name), list)]
+    columns = [fields.get(letter) for letter in string.ascii_uppercase]
+    texts = listed[0] if listed else columns
+    return [_plain(text) for text in texts if isinstance(text, str) and text.strip()]
+
+
+def _check_targets(matched: Sequence[tuple[Prediction, Sequence[Question]]]) -> None:
+    """Check that the targets of the rows are the right options, in one way to name an option that fits all rows."""
+    wrong: dict[str, list[tuple[Prediction, Question, str]]] = {name: [] for name in _TARGET_KINDS}
+    for prediction, forms in matched:
+        # without a question, a column "answer" can be the answer that another tool found in the reply
+        names = ("target",) if question_text(prediction.fields) is None else _TARGETS
+        values = (prediction.fields.get(name) for name in names)
+        target = next((_plain(str(value)) for value in values if isinstance(value, str | int) and value != ""), "")
+        named = [_named_option(target, form) for form in forms]
+        if not any(named) or forms[0].answer is None:
+            continue
+        for kind in _TARGET_KINDS:
+            is_right = any(places.get(kind, -1) == form.answer for places, form in zip(named, forms, strict=True))
+            if not is_right:
+                wrong[kind].append((prediction, forms[0], target))
+    fewest = min(wrong.values(), key=len)
+    if fewest:
+        prediction, question, target = fewest[0]
+        assert question.answer is not None
+        raise prediction.row.error(
+            f"its target is {target[:60]!r}, where the right option of question {question.id!r} "
+            f"({_plain(question.text)[:120]!r}) is {question.options[question.answer].line!r}; {_WAY_OUT}"
+        )
+
+
+_TARGETS = ("target", "answer", "label")
+_TARGET_KINDS = ("letter", "text", "index", "number")
+
+
+def _named_option(target: str, question: Question) -> dict[str, int]:
+    """Return the option that a target names, by what the target can be."""
+    letter = target.strip("().: ").upper()
+    texts = [_plain(option.text).casefold() for option in question.options]
+    named = {}
+    if letter in question.labels:
+        named["letter"] = question.labels.index(letter)
+    if target.casefold() in texts:
+        named["text"] = texts.index(target.casefold())
+    if re.fullmatch(r"\d{1,2}", target):
+        numbers = {"index": int(target), "number": int(target) - 1}
+        named |= {kind: place for kind, place in numbers.items() if 0 <= place < len(texts)}
+    return named
 
 
 def _check_options(prediction: Prediction, question: Question) -> None:

@@ -49,7 +49,7 @@ def format_tables(result: RescoreResult) -> str:
     overall = {(m.name, m.parser): m for m in result.shown if m.category == OVERALL}
     by_category = {(m.category, m.parser): m for m in result.shown if m.name == ACCURACY and m.category != OVERALL}
     samples = f", {result.samples} samples of each" if result.samples > 1 else ""
-    lines = [f"{result.benchmark}, {result.variant}: {result.n} questions{samples}", ""]
+    lines = [f"{result.benchmark}, {result.variant}: {result.n} questions{samples}", *result.unfinished, ""]
     lines += _table("all questions", dict.fromkeys(name for name, _ in overall), overall, result.parsers)
     if by_category:
         lines += ["", *_table(ACCURACY, _categories(result), by_category, result.parsers)]

@@ -26,7 +26,7 @@ from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.errors import DataError
 from known_unknowns.exchange import harness_logs, writers
 from known_unknowns.exchange.rows import parse_identifier, parse_rows
-from known_unknowns.unusable import CUT_OFF
+from known_unknowns.unusable import CUT_OFF, FILTERED
 
 FORMATS = (
     FileFormat(
@@ -41,6 +41,7 @@ FORMATS = (
         fields=("eval", "samples"),
         expand=harness_logs.expand_inspect,
         facts=harness_logs.inspect_facts,
+        unfinished=harness_logs.inspect_unfinished,
     ),
     FileFormat(
         name="vlmevalkit",
@@ -84,7 +85,8 @@ def parse_file(file: Path, problems: list[DataError] | None = None) -> Predictio
     predictions = tuple(_without_filters(_predictions(format, rows, problems)))
     stated = format.stated_accuracy(rows[0]) if format.stated_accuracy else None
     facts = format.facts(rows[0]) if format.facts else {}
-    return PredictionFile(file, format, predictions, stated, facts)
+    unfinished = format.unfinished(rows[0]) if format.unfinished else ""
+    return PredictionFile(file, format, predictions, stated, facts, unfinished)
 
 
 def _has_fields(row: Row, format: FileFormat) -> bool:
@@ -154,6 +156,8 @@ def _prediction(format: FileFormat, row: Row) -> Prediction:
         error = None
     if is_expanded and values.get("error"):
         text, error = "", str(values["error"])
+    if error is None and known.get("finish") == FILTERED:
+        error = "the content filter stopped the answer"  # failed, as in a run
     stated = dict(values.get("stated") or {}) if is_expanded else {}
     for name, scorer in format.stated.items():
         if str(values.get(name)) in _HITS:
@@ -205,6 +209,11 @@ def _label_logprobs(row: Row) -> dict[str, float] | None:
 def file_names(files: Sequence[PredictionFile]) -> str:
     """Return the names of the files, for error messages."""
     return ", ".join(str(file.file) for file in files)
+
+
+def unfinished_notes(files: Sequence[PredictionFile]) -> tuple[str, ...]:
+    """Return the files that say that they lack samples, with what they say."""
+    return tuple(f"{file.file}: {file.unfinished}" for file in files if file.unfinished)
 
 
 def facts_note(file: PredictionFile) -> str:

@@ -15,14 +15,15 @@ from known_unknowns.exchange.annotations import apply_variant, read_annotations,
 from known_unknowns.exchange.embedded_questions import (
     NO_IMAGE,
     ORIGINAL,
+    check_images_differ,
     collect_questions,
-    guess_function,
     question_text,
+    stated_function,
 )
 from known_unknowns.exchange.harness_logs import RECORD
 from known_unknowns.exchange.matching import by_sample, have_logprobs, left_out_note, match, with_prompts
 from known_unknowns.exchange.outcomes import compare_outcomes
-from known_unknowns.exchange.reader import facts_note, file_names, parse_file
+from known_unknowns.exchange.reader import facts_note, file_names, parse_file, unfinished_notes
 from known_unknowns.exchange.results import RescoreResult, compute_metrics, default_parsers
 from known_unknowns.records import OVERALL, Metric, Question
 from known_unknowns.variants.of_benchmark import variant_of
@@ -41,13 +42,15 @@ def rescore(
     settings: DataEntry | None = None,
     seed: int = 0,
     partial: bool = False,
+    by_text: bool = False,
 ) -> RescoreResult:
     """Compute every metric of the predictions in ``files``, which are parts of one model's replies to one variant.
 
     Parameters
     ----------
     variant : str, optional
-        The variant's name; by default the one that the questions in the files suggest.
+        The variant's name; by default the one that the field ``variant`` of the files names, or else the published
+        questions.
     annotations : Path, optional
         The benchmark's annotations; without them the files must contain their questions.
     table : Path, optional
@@ -60,6 +63,8 @@ def rescore(
         The seed of a variant with random choices.
     partial : bool
         Score the questions that have a prediction, if some have none.
+    by_text : bool
+        Match the predictions with the annotations by the text of the question alone.
 
     Raises
     ------
@@ -72,15 +77,19 @@ def rescore(
         raise ConfigError(unknown_name(benchmark, registry.names()), path="--benchmark")
     parsed = [parse_file(file) for file in files]
     left_out: tuple[str, ...] = ()
-    if annotations is None and table is not None and _needs_table(parsed, benchmark, table):
+    if annotations is None and table is not None and (by_text or _needs_table(parsed, benchmark, table)):
         annotations = table
+    if by_text and annotations is None:
+        raise ConfigError("text needs the questions; name them with --annotations", path="--match")
+    stated = "" if variant else stated_function(parsed, benchmark)
+    name = variant or stated or ORIGINAL
     if annotations is None:
-        name = variant or guess_function(parsed, benchmark)
+        if not variant and not stated:
+            check_images_differ(parsed)
         entry = variant_entry(name, benchmark, known or {})
         asked = collect_questions(parsed, benchmark, entry.function)
         samples = [match(files, asked, source=file_names(parsed)) for files in by_sample(parsed)]
     else:
-        name = variant or ORIGINAL
         entry = variant_entry(name, benchmark, known or {})
         published = read_annotations(benchmark, annotations, settings=settings)
         asked = apply_variant(published, entry, seed=seed, path=annotations)
@@ -88,7 +97,13 @@ def rescore(
         samples = []
         for of_sample in by_sample(parsed):
             found = match(
-                of_sample, asked, source=str(annotations), by_index=True, partial=partial, published=published
+                of_sample,
+                asked,
+                source=str(annotations),
+                by_index=True,
+                by_text=by_text,
+                partial=partial,
+                published=published,
             )
             samples.append(found)
         if partial:
@@ -103,17 +118,25 @@ def rescore(
         seed=seed,
         content_free=variant_of(benchmark, entry).content_free,
     )
-    guessed = [] if variant or name == ORIGINAL else [f"scored as the variant {name}, which the files suggest"]
+    named = [] if variant or name == ORIGINAL else [f"scored as the variant {name}, which the files name"]
     questions = [question for question, _ in samples[0]]
     notes = (
-        *guessed,
+        *named,
         *left_out,
         *_image_notes(questions, benchmark, annotated=annotations is not None),
         *map(facts_note, parsed),
         *_compare_accuracy(parsed, metrics),
         *compare_outcomes(samples, parsers),
     )
-    return RescoreResult(benchmark, name, len(questions), tuple(metrics), tuple(filter(None, notes)), len(samples))
+    return RescoreResult(
+        benchmark,
+        name,
+        len(questions),
+        tuple(metrics),
+        tuple(filter(None, notes)),
+        len(samples),
+        unfinished_notes(parsed),
+    )
 
 
 def _needs_table(files: Sequence[PredictionFile], benchmark: str, table: Path) -> bool:

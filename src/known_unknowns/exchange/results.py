@@ -25,7 +25,10 @@ _NO_FORCED_CHOICE = "refused questions were not asked again without the refusal"
 
 @dataclass(frozen=True, slots=True)
 class RescoreResult:
-    """The result for ``n`` questions: ``metrics`` of every category and parser, and ``notes`` for the user."""
+    """The result for ``n`` questions: ``metrics`` of every category and parser, and ``notes`` for the user.
+
+    ``unfinished`` names the files of an evaluation that did not finish, and how many samples they have.
+    """
 
     benchmark: str
     variant: str
@@ -33,6 +36,7 @@ class RescoreResult:
     metrics: tuple[Metric, ...]
     notes: tuple[str, ...] = ()
     samples: int = 1
+    unfinished: tuple[str, ...] = ()
 
     @property
     def shown(self) -> list[Metric]:

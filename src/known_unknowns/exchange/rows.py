@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from known_unknowns import json_files
 from known_unknowns.benchmark.exchange import Row
+from known_unknowns.benchmark.loading import LabelError, class_labels, with_names
 from known_unknowns.errors import DataError, MachineError
 from known_unknowns.exchange.eval_log import read_eval_log
 from known_unknowns.files import COMPRESSED
@@ -266,7 +267,10 @@ def _parquet(file: Path) -> Iterator[Row]:
             columns = [*names, *(["image.path"] if _has_path(table.schema_arrow) else [])]
             if table.metadata.num_rows * len(names) > MAX_CELLS:
                 raise DataError(f"more than {MAX_CELLS:,} values", file=file)
-            records = table.read(columns=columns).to_pylist()
+            labelled = class_labels(table.schema_arrow)
+            records = [with_names(values, labelled) for values in table.read(columns=columns).to_pylist()]
+    except LabelError as error:
+        raise DataError(str(error), file=file) from error
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"not a readable Parquet file ({error})", file=file) from error
     for line, values in enumerate(records, start=1):

@@ -22,7 +22,6 @@ from known_unknowns.images import is_recipe_image
 from known_unknowns.records import AnsweredTurn, Option, Question
 from known_unknowns_benchmarks.humblebench.loader import LETTERS, NAME, REFUSAL
 from known_unknowns_benchmarks.humblebench.official import released_label
-from known_unknowns_benchmarks.humblebench.released import RELEASED
 
 NONE_OF_THE_ABOVE = "None of the above"
 """The text of the refusal, whose label differs from E if options were moved or relettered."""
@@ -119,5 +118,4 @@ EXCHANGE = Exchange(
     ),
     embedded_question=embedded_question,
     published_label="label",
-    stand_ins={RELEASED.layout.stand_in: "noise"},
 )

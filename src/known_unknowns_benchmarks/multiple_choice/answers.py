@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from known_unknowns.records import Option
 from known_unknowns_benchmarks.multiple_choice.refusals import plain
 
 MEANINGS = ("letter", "text", "index", "number")
-"""What an answer can be; an earlier one is preferred if several fit all rows and name the same options."""
+"""What an answer can be; an earlier one is named if several fit all rows and name the same options."""
+_SHOWN = 3
 
 
 def meaning(value: Any, options: Sequence[Option], kind: str) -> set[int]:
@@ -33,31 +34,43 @@ def _number(value: Any) -> int | None:
     return int(value)
 
 
-def detect(rows: Sequence[tuple[Any, Sequence[Option]]]) -> str:
-    """Return which of `MEANINGS` the answers of a data set have.
+class Answer(NamedTuple):
+    """What a row has as its answer, its options, and where it stands."""
 
-    It is the one that fits most rows. An index and a number are told apart by the answers 0 and n.
+    given: Any
+    options: Sequence[Option]
+    place: str
 
-    Raises ValueError if several fit equally many rows and name different options.
+
+def detect(rows: Sequence[Answer]) -> str:
+    """Return which of `MEANINGS` the answers of a data set have: the only one that fits all rows.
+
+    Readings that name the same options in all rows are one. If none fits all rows, it is the one that fits most: the
+    other rows are mistakes.
+
+    Raises ValueError, with the first rows under each reading, if several fit all rows and name different options.
     """
-    found = {kind: [meaning(value, options, kind) for value, options in rows] for kind in MEANINGS}
-    counts = {kind: sum(len(places) == 1 for places in named) for kind, named in found.items()}
-    best = max(counts.values(), default=0)
-    fitting = [kind for kind in MEANINGS if counts[kind] == best]
-    first, *others = fitting
-    for kind in others:
-        place = next((i for i, (a, b) in enumerate(zip(found[first], found[kind], strict=True)) if a != b), None)
-        if place is not None:
-            value, options = rows[place]
-            named = " or ".join(
-                f"{options[min(found[each][place])].line!r} as {'an' if each == 'index' else 'a'} {each}"
-                for each in (first, kind)
-                if found[each][place]
-            )
-            raise ValueError(
-                f"the answer {value!r} can be {named}; set answer_is in params.yaml to {' or '.join(fitting)}"
-            )
-    return first
+    named = {kind: [meaning(row.given, row.options, kind) for row in rows] for kind in MEANINGS}
+    fitting = [kind for kind in MEANINGS if all(named[kind])]
+    if not fitting:
+        return max(MEANINGS, key=lambda kind: sum(len(places) == 1 for places in named[kind]))
+    different = [
+        number
+        for number in range(len(rows))
+        if any(named[kind][number] != named[fitting[0]][number] for kind in fitting)
+    ]
+    if not different:
+        return fitting[0]
+    readings = []
+    for kind in fitting:
+        shown = []
+        for number in different[:_SHOWN]:
+            row = rows[number]
+            shown.append(f"{row.place}: {row.given!r} is {row.options[min(named[kind][number])].line!r}")
+        readings.append(f"answer_is: {kind}   # {'; '.join(shown)}")
+    choices = " or ".join(fitting)
+    lines = "\n    ".join([f"the answers fit several readings; set answer_is in params.yaml to {choices}:", *readings])
+    raise ValueError(lines)
 
 
 def resolve(value: Any, options: Sequence[Option], kind: str) -> int:

@@ -8,9 +8,16 @@ from pathlib import Path
 
 from known_unknowns.benchmark.checks import ERROR, NOTE, WARNING, Finding, Quantity, leaks, reference_findings
 from known_unknowns.benchmark.image_places import has_mark
+from known_unknowns.benchmark.question_text import COLUMNS, SHAPES
 from known_unknowns.config import DataEntry
 from known_unknowns_benchmarks.multiple_choice.drafts import Draft, Drafts, read_drafts
-from known_unknowns_benchmarks.multiple_choice.loader import copies_note, image_findings, position_note, refusal_note
+from known_unknowns_benchmarks.multiple_choice.loader import (
+    copies_note,
+    image_findings,
+    position_note,
+    reading_note,
+    refusal_note,
+)
 from known_unknowns_benchmarks.multiple_choice.refusals import plain
 from known_unknowns_benchmarks.multiple_choice.settings import Settings
 
@@ -25,8 +32,10 @@ def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[Sequence[Qua
     findings.append(Finding(NOTE, "refusal", "", refusal_note(drafts, chosen)))
     findings += [Finding(NOTE, "circular-copies", "", text) for text in copies_note(drafts)]
     findings += [Finding(WARNING, "answer-place", "", text) for text in position_note(drafts)]
-    used = ", ".join(f"{part}: {' and '.join(sorted(names)) or 'none'}" for part, names in drafts.columns.items())
-    findings.append(Finding(NOTE, "columns", "", f"{used}; the answers are read as {drafts.answer_is or 'nothing'}"))
+    for part, names in COLUMNS.items():
+        shapes = [f"{name} ({content})" for name, content in SHAPES.items()] if part == "options" else []
+        findings.append(Finding(NOTE, "accepted", part, "; ".join([f"columns {', '.join(names)}", *shapes])))
+    findings.append(Finding(NOTE, "columns", "", reading_note(drafts)))
     return _quantities(drafts), findings
 
 

@@ -55,6 +55,11 @@ class Draft:
     copy_of: str = ""
 
     @property
+    def given_answer(self) -> answers.Answer:
+        """The answer as the row has it."""
+        return answers.Answer(self.given, self.options, f"{self.file.name}, row {self.number}")
+
+    @property
     def has_marks(self) -> bool:
         """Whether the texts say where images stand (`known_unknowns.benchmark.image_places`)."""
         texts = (self.hint, self.text, *(option.text for option in self.options))
@@ -121,7 +126,8 @@ class Drafts:
         for first, *others in kinds.values():
             rows = ranges([other.number for other in others if other.number is not None])
             more = f"; also in {len(others)} other row{'s' * (len(others) > 1)} ({rows})" if others else ""
-            lines.append(first.line(self.folder) + more)
+            text, feed, remedy = first.line(self.folder).partition("\n")
+            lines.append(text + more + feed + remedy)
         return lines
 
     def refusal_texts(self) -> Counter[str]:
@@ -306,10 +312,7 @@ def _image_columns(values: Mapping[str, Any], settings: Settings) -> tuple[str, 
 def _optional(values: Mapping[str, Any], column: str | None) -> str:
     if column is None or is_empty(values[column]):
         return ""
-    value = values[column]
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)  # pandas stores a column of integers with a gap as floats
-    return text_of(value, column)
+    return text_of(values[column], column)
 
 
 def _find_duplicates(drafts: Drafts) -> None:
@@ -327,7 +330,7 @@ def _resolve_answers(drafts: Drafts, settings: Settings) -> None:
     kind: str = settings.answer_is
     if kind == "auto" and drafts.questions:
         try:
-            kind = answers.detect([(draft.given, draft.options) for draft in drafts.questions])
+            kind = answers.detect([draft.given_answer for draft in drafts.questions])
         except ValueError as error:
             drafts.problems.append(Problem(drafts.folder, None, str(error)))
             return

@@ -50,10 +50,16 @@ def _label(fields: Mapping[str, Any], settings: Settings, options: Sequence[Opti
     given = None if column is None else fields[column]
     if is_empty(given):
         return None
-    for kind in ("letter", "text"):
-        places = answers.meaning(given, options, kind)
-        if len(places) == 1:
-            return options[places.pop()].label
+    named = [answers.meaning(given, options, kind) for kind in ("letter", "text")]
+    places = named[0] | named[1]
+    if len(places) == 1 or (named[0] and "variant" in fields):  # our own files have the letter
+        return options[min(named[0] or places)].label
+    if len(places) > 1:
+        readings = " or ".join(repr(options[place].line) for place in sorted(places))
+        raise ValueError(
+            f"column {column}: the answer {str(given)[:60]!r} can be {readings}; name the questions with --annotations "
+            "(a file or folder of questions)"
+        )
     if isinstance(given, str) and len(given.strip()) == 1 and given.strip().isupper():
         return given.strip()  # of an option that the variant removed
     raise ValueError(

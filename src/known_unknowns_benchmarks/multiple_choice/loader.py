@@ -42,6 +42,7 @@ def contents(folder: Path, *, settings: DataEntry | None = None) -> Contents:
         notes=(
             refusal_note(drafts, chosen),
             *unused_note(drafts),
+            reading_note(drafts),
             *copies_note(drafts),
             *position_note(drafts),
             *(each.text for each in image_findings(drafts)),
@@ -68,6 +69,12 @@ def image_findings(drafts: Drafts) -> Iterator[Finding]:
     """Count the images that need a choice to be shown."""
     counts = Counter(name for choices in drafts.images.values() for name in choices)
     return choice_findings(counts, len(drafts.images))
+
+
+def reading_note(drafts: Drafts) -> str:
+    """Say which columns the parts of the questions are read from, and what the answers are."""
+    used = ", ".join(f"{part}: {' and '.join(sorted(names)) or 'none'}" for part, names in drafts.columns.items())
+    return f"{used}; the answers are read as {drafts.answer_is or 'nothing'}"
 
 
 def unused_note(drafts: Drafts) -> tuple[str, ...]:

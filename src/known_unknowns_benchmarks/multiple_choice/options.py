@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from known_unknowns.benchmark.option_marks import check_marks
+from known_unknowns.benchmark.question_text import SHAPES
 from known_unknowns.json_files import parse_json
 from known_unknowns.records import Option
-from known_unknowns_benchmarks.multiple_choice.settings import LETTERS, Settings, is_empty
+from known_unknowns_benchmarks.multiple_choice.settings import LETTERS, RESHAPED, Settings, is_empty
 
 MAX_TEXT = 20_000
 """Largest number of characters of a question or an option."""
@@ -46,6 +47,18 @@ def no_column(column: str, values: Mapping[str, Any], otherwise: str = "") -> Co
     )
 
 
+def other_shape(column: str, shape: str) -> ColumnError:
+    """Return the mistake that options have a shape which is not read, with the lines that change it."""
+    known = "; ".join(f"{name}: {content}" for name, content in SHAPES.items())
+    lines = (
+        'frame = pandas.read_json("questions.jsonl", lines=True)',
+        RESHAPED[shape],
+        'frame.to_json("questions.jsonl", orient="records", lines=True)',
+    )
+    text = f"the options are {shape}, which is none of the shapes that are read ({known}). Change the file with pandas:"
+    return ColumnError(column, "\n    ".join([text, *lines]))
+
+
 def text_of(value: Any, column: str) -> str:
     """Return a cell as a text.
 
@@ -76,16 +89,14 @@ def read_options(values: Mapping[str, Any], settings: Settings) -> RowOptions:
     question = values[question_column]
     if is_empty(question):
         raise ColumnError(question_column, "no question; fill it in, or remove the row")
-    inner = question.get("choices") if isinstance(question, Mapping) else None  # the original files of ARC
-    stem = text_of(question["stem"] if inner and "stem" in question else question, question_column)
+    if isinstance(question, Mapping):
+        raise other_shape(question_column, "an object with the question")
+    stem = text_of(question, question_column)
     columns = settings.option_columns(values)
     column = None if columns else settings.column("options", values)
     letters: Mapping[str, str] = {}
     if settings.options:
         name, options = "options", labelled(settings.options, None, "options")
-    elif inner:
-        name = question_column
-        options, letters = _of_cell(inner, name)
     elif columns:
         name = f"{columns[0]} to {columns[-1]}"
         options = _of_columns(values, columns)
@@ -122,26 +133,29 @@ def _of_cell(value: Any, column: str) -> tuple[tuple[Option, ...], Mapping[str, 
         value = _parsed(value, column)
     if isinstance(value, str):
         options = _of_lines("\n" + value)[1]
-        return options or labelled([line.strip() for line in value.splitlines() if line.strip()], None, column), {}
+        if not options:
+            raise other_shape(column, "a text")
+        return options, {}
     if isinstance(value, Mapping) and set(value) == {"text", "label"}:  # ARC and CommonsenseQA on the hub
         texts, labels = value["text"], value["label"]
         if len(texts) != len(labels):
             raise ColumnError(column, f"{len(texts)} texts and {len(labels)} labels; give one label for each text")
         value = [{"text": text, "label": label} for text, label in zip(texts, labels, strict=True)]
     if isinstance(value, Mapping):
-        filled = {str(label).strip(): text for label, text in value.items() if not is_empty(text)}
-        wrong = [label for label in filled if label not in tuple(LETTERS)]
-        if wrong:
+        filled = {label: text for label, text in value.items() if not is_empty(text)}
+        labels = [str(label).strip().upper() for label in filled]
+        if wrong := [label for label in labels if label not in tuple(LETTERS)]:
             raise ColumnError(column, f"the label {wrong[0]!r} is not a letter from A to Z")
-        return tuple(Option(label, text_of(text, column), f"{label}. ") for label, text in filled.items()), {}
+        _check_unique(labels, column)
+        texts = [text_of(text, column) for text in filled.values()]
+        return tuple(Option(*pair, f"{pair[0]}. ") for pair in zip(labels, texts, strict=True)), {}
     if not isinstance(value, Sequence):
         raise ColumnError(column, f"{str(value)[:60]!r} is neither a list, nor labels with texts, nor lines")
     labels = []
     if all(isinstance(each, Mapping) and {"text", "label"} <= set(each) for each in value):
         labels = [str(each["label"]).strip() for each in value]
         value = [each["text"] for each in value]
-    if twice := [label for label in labels if labels.count(label) > 1]:
-        raise ColumnError(column, f"the label {twice[0]!r} is given twice; remove one of them")
+    _check_unique(labels, column)
     for place, text in enumerate(value):
         if is_empty(text):
             raise ColumnError(column, f"option {place + 1} is empty; fill it or remove it")
@@ -149,6 +163,11 @@ def _of_cell(value: Any, column: str) -> tuple[tuple[Option, ...], Mapping[str, 
     if labels and all(label in tuple(LETTERS) for label in labels):
         return tuple(Option(*pair, f"{pair[0]}. ") for pair in zip(labels, texts, strict=True)), {}
     return labelled(texts, None, column), dict(zip(labels, LETTERS, strict=False))
+
+
+def _check_unique(labels: Sequence[str], column: str) -> None:
+    if twice := [label for label in labels if labels.count(label) > 1]:
+        raise ColumnError(column, f"the label {twice[0]!r} is given twice; remove one of them")
 
 
 def _parsed(cell: str, column: str) -> Any:
@@ -209,7 +228,7 @@ def _check_marks(labels: Sequence[str], texts: Sequence[str], column: str) -> No
 
 def _of_lines(text: str) -> tuple[str, tuple[Option, ...]]:
     """Split a text into the question and its options: the last lines, if they are labelled A, B, C, ... in order."""
-    lines = text.splitlines()
+    lines = re.split(r"\r\n|\r|\n", text)  # not splitlines: a text can contain U+2028, U+2029 and U+0085
     for start in range(1, len(lines)):
         found = [_LINE.match(line) for line in lines[start:] if line.strip()]
         if len(found) > 1 and all(m and m[1] == label for m, label in zip(found, LETTERS, strict=False)):

@@ -7,20 +7,18 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from known_unknowns.benchmark.question_text import COLUMNS
 from known_unknowns.config import DataEntry, FolderData, HubData
 from known_unknowns.config.sections import QuestionFiles
 from known_unknowns.errors import ConfigError, unknown_name
 
-ALIASES: Mapping[str, tuple[str, ...]] = {
-    "id": ("question_id", "index", "id"),
-    "image": ("image", "images", "image_path"),
-    "question": ("question", "query", "text"),
-    "options": ("options", "choices"),
-    "answer": ("answer", "label", "target", "answerKey", "truth"),
-    "category": ("category", "subject", "topic"),
-    "hint": ("hint",),
+RESHAPED: Mapping[str, str] = {
+    "a text": 'frame["options"] = frame["options"].str.split("\\n")',
+    "an object with the question": (
+        'frame = frame.join(pandas.json_normalize(frame.pop("question")).rename(columns={"stem": "question"}))'
+    ),
 }
-"""Part of a question to the columns that are searched for it, in this order, unless ``fields`` names another one."""
+"""Options of other shapes, and the line of pandas that makes a list of them (docs/own_data.md)."""
 LETTERS = string.ascii_uppercase
 PLACEHOLDERS: dict[str, tuple[str, ...]] = {
     "prompt": ("question", "options", "hint"),
@@ -35,7 +33,7 @@ _NUMBERED = re.compile(r"image_?(\d{1,2})")
 class Settings(FolderData):
     """How the files are to be read: the data's entry in params.yaml, or the defaults for data of another source.
 
-    ``fields`` maps a part of a question (`ALIASES`) to its column; to several columns for ``options`` and ``image``.
+    ``fields`` maps a part of a question (`COLUMNS`) to its column; to several columns for ``options`` and ``image``.
     """
 
     source: Literal["folder"] = "folder"
@@ -50,8 +48,8 @@ class Settings(FolderData):
         if not isinstance(entry, FolderData | HubData):
             return cls()
         for part in entry.fields:
-            if part not in ALIASES:
-                raise ConfigError(unknown_name(part, ALIASES), path=f"fields.{part}")
+            if part not in COLUMNS:
+                raise ConfigError(unknown_name(part, COLUMNS), path=f"fields.{part}")
         for name, known in PLACEHOLDERS.items():
             found = PLACEHOLDER.findall(getattr(entry, name) or "{question}")
             if unknown := [placeholder for placeholder in found if placeholder not in known]:
@@ -85,7 +83,7 @@ class Settings(FolderData):
             if name is not None and name not in values:
                 raise ValueError(f"no column {name!r}, which fields.{part} names; there are {', '.join(values)}")
             return name
-        known = [name for name in ALIASES[part] if name in values]
+        known = [name for name in COLUMNS[part] if name in values]
         return next((name for name in known if not is_empty(values[name])), known[0] if known else None)
 
     def image_columns(self, values: Mapping[str, Any]) -> Sequence[str]:

@@ -8,15 +8,23 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from known_unknowns.benchmark.loading import json_rows, parquet_rows
 from known_unknowns.errors import DataError
 from known_unknowns.json_files import parse_json
+from known_unknowns_benchmarks.multiple_choice.settings import is_empty
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
+_WHOLE = re.compile(r"-?\d{1,15}\.0")
+_SPLIT = re.compile(r"(train|validation|valid|val|dev|test)(?![a-z])", re.IGNORECASE)
+_SAME_SPLIT = {"valid": "validation", "val": "validation", "dev": "validation"}
 MAX_CELL = 2**27
 """Largest number of characters of a cell, or of a line of JSON: an image of 100 MB in base64."""
 MAX_JSON = 2**30
@@ -67,14 +75,93 @@ def question_files(folder: Path, patterns: Sequence[str] = ()) -> list[Path]:
             raise DataError(f"unknown suffix; questions can be in {', '.join(SUFFIXES)} files", file=path)
         if not path.resolve().is_relative_to(root):
             raise DataError("a link that leads out of the folder; copy the file itself", file=path)
+    if not patterns:
+        _check_one_split(folder, files)
     return files
 
 
+def _check_one_split(folder: Path, files: Sequence[Path]) -> None:
+    """Raise DataError if the names of files or folders say that they are several splits of a data set."""
+    splits: dict[str, str] = {}
+    for path in files:
+        name = path.relative_to(folder).as_posix()
+        for part in name.split("/"):
+            if match := _SPLIT.match(part):
+                split = match[1].lower()
+                splits.setdefault(_SAME_SPLIT.get(split, split), name)
+    if len(splits) > 1:
+        shown = ", ".join(f"{split} ({name})" for split, name in splits.items())
+        *_, last = splits.values()
+        raise DataError(
+            f"files of several splits: {shown}; name the ones to use, such as  files: [{last}]", file=folder
+        )
+
+
 def rows(file: Path) -> Iterator[SourceRow]:
-    """Yield the rows of a file.
+    """Yield the rows of a file. Whole numbers that a column with a gap made floats are whole numbers again.
 
     Raises DataError if the file is not of the format that its suffix names. It names the row.
     """
+    whole = _whole_columns(file)
+    for row in _rows(file):
+        restored = {name: _as_whole(cell) for name, cell in row.values.items() if name in whole}
+        yield row._replace(values={**row.values, **restored}) if restored else row
+
+
+def _whole_columns(file: Path) -> set[str]:
+    """Return the columns whose cells are all whole numbers with ".0".
+
+    pandas makes a column of whole numbers with a gap one of floats. In texts, ".0" counts only beside a gap: "1.0" can
+    be a version.
+    """
+    numbers, texts, gaps, others = set[str](), set[str](), set[str](), set[str]()
+    if file.suffix.lower() == ".parquet":
+        floats = _float_columns(file)
+        found: Iterator[NamedTuple] = parquet_rows(file, columns=floats) if floats else iter(())
+    else:
+        found = _rows(file)
+    for row in found:
+        for name, cell in row.values.items():
+            for value in () if name in others else _values(cell):
+                if is_empty(value):
+                    gaps.add(name)
+                elif isinstance(value, float) and value.is_integer():
+                    numbers.add(name)
+                elif isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
+                    texts.add(name)
+                else:
+                    others.add(name)
+    return (numbers | (texts & gaps)) - others
+
+
+def _float_columns(file: Path) -> list[str]:
+    """Return the columns of a Parquet file with floats, also within lists and structs."""
+    try:
+        schema = pq.read_schema(file)
+    except (pa.ArrowException, OSError):
+        return []  # reading the rows says why
+    return [field.name for field in schema if any(name in str(field.type) for name in ("float", "double"))]
+
+
+def _values(cell: Any) -> Iterator[Any]:
+    """Yield the values of a cell, which can be a list or an object."""
+    inner = cell.values() if isinstance(cell, Mapping) else cell if isinstance(cell, list) else None
+    if inner is None:
+        yield cell
+        return
+    for each in inner:
+        yield from _values(each)
+
+
+def _as_whole(cell: Any) -> Any:
+    if isinstance(cell, Mapping):
+        return {name: _as_whole(each) for name, each in cell.items()}
+    if isinstance(cell, list):
+        return [_as_whole(each) for each in cell]
+    return cell if is_empty(cell) else int(float(cell))
+
+
+def _rows(file: Path) -> Iterator[SourceRow]:
     suffix = file.suffix.lower()
     if suffix in (".csv", ".tsv"):
         yield from _separated(file, "\t" if suffix == ".tsv" else ",")

@@ -67,6 +67,23 @@ def test_errors_are_one_line_with_their_exit_codes(tmp_path, line, arguments, co
     assert len(told.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "note"),
+    [
+        ([], "note: the edition pocket has no multiple_choice; the edition is mine (--edition)"),
+        (["--edition", "mine"], ""),
+    ],
+)
+def test_an_edition_with_the_benchmark_is_found_and_named(tmp_path, arguments, note):
+    (tmp_path / "params.yaml").write_text((REPOSITORY / "params.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    said = {"question": "Which?", "A": "Red", "B": "Blue", "answer": "A"}
+    file = lines(tmp_path, *({"question_id": n, "prediction": "A"} | said for n in (1, 2)))
+    told = known_unknowns("rescore", file, "--benchmark", "multiple_choice", "--json", *arguments, folder=tmp_path)
+    assert told.returncode == 0, told.stderr
+    assert json.loads(told.stdout)["parsers"]["robust"]["accuracy"]["value"] == 1
+    assert note in told.stderr and ("edition" in told.stderr) == bool(note)
+
+
 def test_exit_code_of_check_follows_severity(tmp_path):
     params = REPOSITORY / "params.yaml"
     promised = config.load(params, edition="pocket").data("humblebench")

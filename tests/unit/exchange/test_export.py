@@ -78,7 +78,10 @@ def test_what_a_format_cannot_hold_is_named(tmp_path):
     named = {
         "lmms_eval": ["forced", "length limit", "failed", "log-prob"],
         "vlmevalkit": ["forced", "length limit", "log-prob"],
-        "humblebench": ["forced", "length limit", "failed", "log-prob", "options that the variant removed"],
+        "humblebench": [
+            *("forced", "length limit", "failed", "log-prob", "options that the variant removed"),
+            "does not say its variant; give rescore --variant nota_only",
+        ],
         "csv": ["failed", "log-prob", "questions are left out"],
         "jsonl": ["questions are left out"],
     }

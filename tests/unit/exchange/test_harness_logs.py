@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from known_unknowns import tables
+from known_unknowns.cli import app
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.harness_logs import RECORD
 from known_unknowns.exchange.output import format_json, format_tables
@@ -38,6 +40,14 @@ def test_two_filters_count_once_and_repeats_are_samples():
     assert mean(found, "robust", "accuracy") == pytest.approx((6 + 4) / 12)
     assert json.loads(format_json(found))["samples"] == 2
     assert "6 questions, 2 samples of each" in format_tables(found)
+    # a filter such as majority_vote judges all repeats, and the log does not say which it judged
+    assert not [note for note in found.notes if "in the file" in note]
+
+
+def test_each_filter_is_compared_with_the_one_reply(tmp_path):
+    lines = [json.loads(line) for line in (LOGS / "lm_eval_repeats.jsonl").read_text(encoding="utf-8").splitlines()]
+    single = [line | {"resps": [line["resps"][0][:1]]} for line in lines]
+    found = rescore("multiple_choice", [written(tmp_path / "single.jsonl", *single)])
     # the filter strict reads only "ANSWER: A" to q1 and "ANSWER: D" to q3, of the first repeats
     strict = next(note for note in found.notes if note.startswith("exact_match, filter strict"))
     assert "0.3333 of 6 replies are right; the official parser: 0.6667; the parser alone counts 2 as right" in strict
@@ -45,6 +55,16 @@ def test_two_filters_count_once_and_repeats_are_samples():
     # the filter flexible takes A of "A star" and none of "None of the above", but C of "I think it is C"
     flexible = next(note for note in found.notes if note.startswith("exact_match, filter flexible"))
     assert "the file alone counts 2 as right, such as 'The answer is B.' to q2" in flexible
+
+
+def test_a_majority_of_repeats_is_not_compared_with_the_first(tmp_path):
+    """The vote is right; the first reply, which alone would be compared with it, is wrong."""
+    doc = {"question_id": "q", "question": "Which?", "A": "Red", "B": "Blue", "answer": "A"}
+    votes = {"filter": "vote", "filtered_resps": ["A"], "metrics": ["exact_match"], "exact_match": 1.0}
+    line = {"doc_id": 0, "doc": doc, "target": "A", "resps": [["B", "A", "A"]], **votes}
+    found = rescore("multiple_choice", [written(tmp_path / "maj.jsonl", line)])
+    assert (found.samples, mean(found, "official", "accuracy")) == (3, pytest.approx(2 / 3))
+    assert not [note for note in found.notes if "in the file" in note]
 
 
 def test_lines_of_one_filter_twice_are_not_dropped(tmp_path):
@@ -97,6 +117,63 @@ def test_unfinished_and_broken_logs_of_inspect(tmp_path):
     (tmp_path / "c.json").write_text(json.dumps(log), encoding="utf-8")
     with pytest.raises(DataError, match=r"c\.json, line 2: not a sample of inspect_ai \(KeyError: 'output'\)"):
         parse_file(tmp_path / "c.json")
+
+
+def of_twelve(status: str = "success", samples: int = 12, limit: int | None = None) -> dict[str, Any]:
+    """A log of inspect_ai with so many samples of a data set of 12; A is right, and the reply to each."""
+    log = json.loads((LOGS / "inspect.json").read_text(encoding="utf-8"))
+    first = log["samples"][0]
+    asked = {"metadata": {}, "input": "Which?", "choices": ["Red", "Blue"], "target": "A"}
+    log["samples"] = [{**first, **asked, "id": n} for n in range(samples)]
+    for sample in log["samples"]:
+        sample["output"]["choices"][0]["message"]["content"] = "A"
+    log["eval"]["dataset"] = {"samples": 12}
+    log["eval"]["config"] = {"epochs": 1, "limit": limit}
+    return log | {"status": status}
+
+
+@pytest.mark.parametrize(
+    ("log", "text"),
+    [
+        (of_twelve("error", 5), "5 of 12 samples; the log ended with error"),
+        (of_twelve("cancelled", 11), "11 of 12 samples; the log ended with cancelled"),
+        (of_twelve("started", 12), "12 of 12 samples; the log ended with started"),
+        (of_twelve("success", 5, limit=5), "5 of 12 samples; inspect had --limit 5"),
+        (of_twelve("success", 9), "9 of 12 samples"),
+        (of_twelve(), None),
+    ],
+)
+def test_a_log_that_did_not_finish_says_so(log, text, tmp_path):
+    file = written(tmp_path / "log.json", log)
+    found = rescore("multiple_choice", [file])
+    assert value(found, "official", "accuracy") == 1
+    assert found.unfinished == (() if text is None else (f"{file}: {text}",))
+    assert (text is None) or f"log.json: {text}" in format_tables(found)
+    done = CliRunner().invoke(app, ["rescore", "--benchmark", "multiple_choice", str(file)])
+    assert done.exit_code == (0 if text is None else 1)
+    done = CliRunner().invoke(app, ["rescore", "--benchmark", "multiple_choice", "--partial", str(file)])
+    assert done.exit_code == 0
+
+
+def test_an_eval_log_without_a_header_has_the_samples_that_were_written(tmp_path):
+    log = of_twelve(samples=2)
+    samples = log.pop("samples")
+    with zipfile.ZipFile(tmp_path / "a.eval", "w") as archive:
+        start = {name: log[name] for name in ("version", "eval", "plan")}
+        archive.writestr("_journal/start.json", json.dumps(start))
+        for sample in samples:
+            archive.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
+    found = rescore("multiple_choice", [tmp_path / "a.eval"])
+    assert (found.n, value(found, "official", "accuracy")) == (2, 1)
+    assert found.unfinished == (f"{tmp_path / 'a.eval'}: 2 of 12 samples; the log ended with started",)
+
+
+def test_a_reply_that_a_content_filter_stopped_is_failed(tmp_path):
+    log = of_twelve(samples=12)
+    log["samples"][0]["output"] = {"choices": [{"message": {"content": "A"}, "stop_reason": "content_filter"}]}
+    found = rescore("multiple_choice", [written(tmp_path / "log.json", log)])
+    assert value(found, "official", "share_failed") == 1 / 12
+    assert value(found, "official", "accuracy") == 11 / 12
 
 
 def written(path: Path, *lines: dict[str, Any]) -> Path:
@@ -176,7 +253,7 @@ def test_the_editions_table_has_the_images_of_its_questions(tmp_path):
     tables.write_questions(table, own)
     alone = written(tmp_path / "a.jsonl", *({"question_id": q.id, "prediction": "B"} for q in own))
     fields = {"question": own[0].text, **{option.label: option.text for option in own[0].options}, "answer": "A"}
-    same = written(tmp_path / "b.jsonl", *({"question_id": q.id, "prediction": "B"} | fields for q in own[:1]))
+    same = written(tmp_path / "b.jsonl", {"question_id": own[0].id, "prediction": "B"} | fields | {"answer": "B"})
     other = written(tmp_path / "c.jsonl", {"question_id": "other", "prediction": "B"} | fields)
     assert rescore("multiple_choice", [alone], table=table).notes == ()
     with pytest.raises(DataError, match="3 of the 4 questions"):

@@ -160,6 +160,24 @@ def test_questions_must_exist_and_all_be_answered(tmp_path):
     assert not (tmp_path / "results/pocket/replies").exists()
 
 
+def test_with_partial_the_replies_that_a_file_lacks_are_failed(tmp_path):
+    """A model of the workflow has a reply to each question, so that its numbers are comparable with those of others."""
+    asked = questions(tmp_path)["original"]
+    found = import_predictions(
+        params("original"),
+        "theirs",
+        "humblebench",
+        [plain(tmp_path, ["A"] * 9)],
+        variant="original",
+        partial=True,
+        root=tmp_path,
+    )
+    overall = {m.name: m.value for m in found.metrics if (m.parser, m.category) == ("robust", "Overall")}
+    assert (found.n, overall["share_failed"], overall["accuracy"]) == (10, 1 / 10, 2 / 10)  # A is right in 0 and 5
+    replies = read_replies(tmp_path / "results/pocket/replies/theirs/humblebench/replies.parquet", "original")
+    assert [row.question_id for row in replies if row.reply.error] == ["9"] and len(replies) == len(asked)
+
+
 def test_refused_questions_need_a_forced_choice(tmp_path):
     refused = question(
         "KnowVisQA-1", benchmark="mmsap", extra={"subset": "KnowVisQA", "question_id": "1", "image_path": "a.png"}

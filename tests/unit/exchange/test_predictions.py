@@ -46,7 +46,7 @@ def test_lmms_eval_without_resps_and_doc(tmp_path):
     found = lines(tmp_path, LMMS)
     (prediction,) = found.predictions
     assert (found.format.name, prediction.index, prediction.id, prediction.text) == ("lmms_eval", 3, None, "A")
-    assert prediction.fields == {}
+    assert prediction.fields == {"target": "A"}
 
 
 def test_lmms_eval_doc_names_the_question(tmp_path):

@@ -80,7 +80,7 @@ def test_columns_with_the_options_in_another_order(tmp_path):
         rescore("humblebench", [bad], annotations=annotations)
 
 
-def test_gap_in_labels_means_nota_only(tmp_path):
+def test_a_gap_in_the_labels_does_not_tell_the_variant(tmp_path):
     gap = TEXT.replace("B. Blue\n", "")
     file = lines(
         tmp_path,
@@ -88,8 +88,9 @@ def test_gap_in_labels_means_nota_only(tmp_path):
         humble(2, "B", "E", question=gap),
         humble(3, "E", "A"),
     )
-    found = rescore("humblebench", [file])
-    assert found.variant == "nota_only"
+    with pytest.raises(DataError, match=r"line 2: labelled B, where the options are A, C, D, E; .* variant nota_only"):
+        rescore("humblebench", [file])
+    found = rescore("humblebench", [file], variant="nota_only")
     assert value(found, "official", "accuracy") == 2 / 3
     with pytest.raises(DataError, match="line 1: labelled B, which is still on offer"):
         rescore("humblebench", [lines(tmp_path, humble(1, "B", "E"))], variant="nota_only")
@@ -109,16 +110,19 @@ NOISE = {"bytes": None, "path": ".cache/noise_image.png"}
         ("blank:width=40,height=30,seed=0", "blank"),
     ],
 )
-def test_generated_images_tell_the_variant_and_are_no_groups(tmp_path, path, variant):
+def test_generated_images_are_no_groups(tmp_path, path, variant):
     image = {"bytes": None, "path": path}
     said = ["E", "A", "E", "E"]
     file = lines(tmp_path, *(humble(i, "AAEB"[i], text, image=image) for i, text in enumerate(said)))
-    found = rescore("humblebench", [file])
-    assert found.variant == variant
+    assert rescore("humblebench", [file]).variant == "original"
+    stated = lines(tmp_path, *(humble(i, "AAEB"[i], said[i], image=image, variant=variant) for i in range(4)))
+    by_field = rescore("humblebench", [stated])
+    assert by_field.notes[0] == f"scored as the variant {variant}, which the files name"
+    found = rescore("humblebench", [file], variant=variant)
+    assert by_field.metrics == found.metrics
     assert value(found, "official", "accuracy") == 3 / 4
     assert value(found, "official", "accuracy_published_labels") == 2 / 4
-    assert found.notes[0] == f"scored as the variant {variant}, which the files suggest"
-    assert "4 of 4 questions do not say which image" in found.notes[1]
+    assert "4 of 4 questions do not say which image" in found.notes[0]
     plain_labels = [humble(i, "E", text) for i, text in enumerate(said)]
     (alone,) = [m for m in found.metrics if (m.parser, m.name, m.category) == ("official", "accuracy", "Overall")]
     each = rescore("humblebench", [lines(tmp_path, *(line | {"image": None} for line in plain_labels), name="i.jsonl")])
@@ -214,10 +218,12 @@ def test_questions_that_corrections_leave_out_are_counted(tmp_path, ids):
     published = tables.read_questions(table)
     changes = correction(published[1], None), correction(published[2], content(published[2], answer="A"))
     known = {"corrected": write_corrections(tmp_path / "c.json", *changes)}
+    key = {"1": "A", "2": "B", "3": "C"}  # as published
     for numbers, said in (("123", "ADA"), ("13", "AA")):
+        answered = enumerate(zip(numbers, said, strict=True))
         file = plain(tmp_path, *zip(numbers, said, strict=True))
         if not ids:
-            file = lines(tmp_path, *({"doc_id": i, "filtered_resps": [t], "target": "A"} for i, t in enumerate(said)))
+            file = lines(tmp_path, *({"doc_id": i, "filtered_resps": [t], "target": key[n]} for i, (n, t) in answered))
         found = rescore("humblebench", [file], annotations=table, variant="corrected", known=known)
         assert (found.n, value(found, "official", "accuracy")) == (2, 1)
         assert found.notes[0].startswith("1 of 3 questions are left out of the variant")
@@ -274,13 +280,11 @@ class TestReleasedFiles:
         (file,) = (SHARED / "humblebench").glob("*.jsonl")
         said = [json.loads(line)["prediction"] for line in file.read_text(encoding="utf-8").splitlines()]
         assert (said.count("E"), len(said)) == (30, 80)
-        for variant in ("nota_only", None):
-            found = rescore("humblebench", [file], variant=variant)
-            assert (found.variant, found.n) == ("nota_only", 80)
-            assert value(found, "official", "accuracy") == 0.375
-            assert value(found, "robust", "accuracy") == 0.375
-            said = () if variant else ("scored as the variant nota_only, which the files suggest",)
-            assert found.notes == said
+        found = rescore("humblebench", [file], variant="nota_only")
+        assert (found.variant, found.n) == ("nota_only", 80)
+        assert value(found, "official", "accuracy") == 0.375
+        assert value(found, "robust", "accuracy") == 0.375
+        assert found.notes == ()
 
     def test_actiview_of_qwen(self):
         """200 of 325 by the released rule, which is what the file states."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -189,25 +190,29 @@ ARC = [
 ]
 
 
-@pytest.mark.parametrize("form", ["hub", "original"])
+@pytest.mark.parametrize("form", ["hub", "a list of objects", "original"])
 def test_labels_and_texts_of_arc(form, tmp_path):
-    """On the hub, two lists; in the original files, a list of objects within the question. Some labels are numbers."""
+    """On the hub, two lists. The original files have a list of objects within the question, which is refused with the
+    lines that change it. Some labels are numbers."""
     rows = ARC
+    if form != "hub":
+        rows = [each | {"choices": pandas.DataFrame(each["choices"]).to_dict("records")} for each in ARC]
     if form == "original":
+        inner = [{"stem": each["question"], "choices": each["choices"]} for each in rows]
         rows = [
-            {
-                "id": each["id"],
-                "question": {
-                    "stem": each["question"],
-                    "choices": [
-                        dict(zip(each["choices"], pair, strict=True))
-                        for pair in zip(*each["choices"].values(), strict=True)
-                    ],
-                },
-                "answerKey": each["answerKey"],
-            }
-            for each in ARC
+            {"id": each["id"], "question": question, "answerKey": each["answerKey"]}
+            for each, question in zip(rows, inner, strict=True)
         ]
+        folder = write_lines(tmp_path / "own/arc.jsonl", rows)
+        message = problems(folder, without_image=True)
+        assert "arc.jsonl, row 1: column question: the options are an object with the question" in message
+        code = "\n".join(line.strip() for line in message.splitlines() if line.strip().startswith("frame"))
+        code = code.replace("questions.jsonl", (folder / "arc.jsonl").as_posix())
+        exec(code, {"pandas": pandas})
+        found = load(folder, tmp_path / "out", without_image=True)
+        assert answers(found) == [(["Ice", "Fire"], 1), (["Sea", "Sand"], 0)]
+        assert [question.text for question in found] == ["Which is hot?", "Which is wet?"]
+        return
     found = load(write_lines(tmp_path / "own/arc.jsonl", rows), tmp_path / "out", without_image=True)
     assert answers(found) == [(["Ice", "Fire"], 1), (["Sea", "Sand"], 0)]
     assert [question.labels for question in found] == [("A", "B"), ("A", "B")]

@@ -57,6 +57,8 @@ def test_the_rows_of_recognised_refusals_are_stated(tmp_path):
     assert contents.notes == (
         "4 of 5 questions have a refusal option, recognised by its phrasing: "
         "'None of the above' in 3 (rows 2-4), 'Not sure' in 1 (row 6)",
+        "id: id, category: none, hint: none, question: question, options: A to D, answer: answer, image: image; "
+        "the answers are read as letter",
     )
 
 
