@@ -25,6 +25,9 @@ from known_unknowns.tables.parquet import CELL, Part
 Cells = Mapping[Repeat, pd.DataFrame]
 """The cells of one variant and parser."""
 
+FEWEST_SAMPLES = 3
+"""Replies to a question below which `SAMPLES` is no confidence: one other reply agrees or does not."""
+
 _CELL = CELL.names
 
 
@@ -78,15 +81,16 @@ def complete(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def _agreement(answers: pd.DataFrame) -> pd.Series:
-    """The share of the samples of a reply that choose the option with the same text as this one.
+    """The share of the other samples of a reply that choose the option with the same text as this one.
 
-    A reply counts itself; failed ones do not count. NaN if no option was chosen, if there is no other reply, and under
-    other parsers than that of confidences.
+    With itself, a reply would raise its own confidence. Failed replies do not count. NaN if no option was chosen, if
+    there are fewer than `FEWEST_SAMPLES` replies, and under other parsers than that of confidences.
     """
     question = [answers["variant"], answers["parser"], answers["question_id"], answers["seed"]]
     replied = (answers["outcome"] != FAILED).groupby(question, observed=True).transform("sum")
     equal = answers.groupby([*question, answers["chosen_text"]], observed=True)["choice"].transform("size")
-    return (equal / replied).where((replied > 1) & (answers["parser"] == PARSER))
+    is_known = (replied >= FEWEST_SAMPLES) & (answers["parser"] == PARSER)
+    return ((equal - 1) / (replied - 1)).where(is_known)
 
 
 def _check_questions(answers: pd.DataFrame, file: Path) -> None:

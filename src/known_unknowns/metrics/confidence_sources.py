@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from known_unknowns.benchmark.metrics import Ratio, no_option_is_right
-from known_unknowns.metrics.answers import Cells
+from known_unknowns.metrics.answers import FEWEST_SAMPLES, Cells
 from known_unknowns.metrics.confidence import Statistic, calibration, estimated, refusal_bounds, widened
 from known_unknowns.metrics.estimates import Estimates, ratio_estimates
 from known_unknowns.metrics.rows import rows
@@ -34,7 +34,7 @@ from known_unknowns.tables.confidence_sources import (
 NOT_AGAIN = "no refused question is asked again without the refusal option, as the protocol forced_choice does"
 NOTHING_RIGHT = "no option but the refusal is right"
 _NOT_ASKED = "not asked: confidence: [{}] of the edition in params.yaml asks for it"
-_ONE_SAMPLE = "one reply to each question; samples in params.yaml asks for more"
+_FEW_SAMPLES = f"fewer than {FEWEST_SAMPLES} replies to each question; samples in params.yaml asks for more"
 
 
 def attempted(cell: pd.DataFrame) -> pd.Series:
@@ -68,7 +68,7 @@ def _why_absent(source: str, cells: Cells, *, asks_again: bool) -> str:
     if source == LETTERS:
         return low_mass(cell["label_mass"].dropna()) or "no label has a probability"
     if source == SAMPLES:
-        return _ONE_SAMPLE
+        return _FEW_SAMPLES
     name = VERBALISED if source == VERBALISED else OPTION_TEXT
     errors = cell[f"{name}_error"].dropna()
     if errors.empty:

@@ -12,7 +12,7 @@ OPTION_TEXT, LETTERS, SAMPLES, VERBALISED, REFUSAL = "option_text", "letters", "
 SOURCES: Mapping[str, str] = {
     OPTION_TEXT: "The probability of the option's text as the reply, among the texts of the offered options.",
     LETTERS: "The probability of the option's label as the first token, among the offered labels.",
-    SAMPLES: "The share of the samples of the reply that give the answer.",
+    SAMPLES: "The share of the other samples of the reply that give the answer.",
     VERBALISED: "The number from 0 to 100 that the model says of its answer, divided by 100.",
     REFUSAL: "0 if the reply refuses or abstains, 1 if it attempts an answer.",
 }
