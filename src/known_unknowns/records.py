@@ -447,7 +447,8 @@ class Answer:
     options : str
         The texts of the options by label, as a JSON object in the order in which they were asked.
     forced_outcome : str
-        The outcome without the refusal option (the step "forced"); "" if the question was not asked again.
+        The outcome without the refusal option (the step "forced"); "" if the question was not asked again, and under
+        the parsers of the options' texts, for which it has no likelihoods.
     forced_correct : bool
         Whether that answer is right.
     undefined : str

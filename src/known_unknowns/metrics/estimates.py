@@ -142,12 +142,12 @@ def ratio_estimates(
         np.array([np.asarray(ratio[part], dtype=np.float64) for ratio in ratios.values()]) for part in range(2)
     )
     lowest = np.array([ratio.lowest for ratio in ratios.values()])
-    return {
-        category: _estimate(
-            names, above.compress(members, axis=1), below.compress(members, axis=1), lowest, column[members]
-        )
-        for category, members in categories.items()
-    }
+    reasons = {name: ratio.reason for name, ratio in ratios.items() if ratio.reason}
+    found = {}
+    for category, members in categories.items():
+        parts = (values.compress(members, axis=1) for values in (above, below))
+        found[category] = _estimate(names, *parts, lowest, column[members]).undefine(reasons)
+    return found
 
 
 def mean_over_seeds(seeds: Sequence[Estimates]) -> Estimates:

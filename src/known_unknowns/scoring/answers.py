@@ -31,6 +31,7 @@ from known_unknowns.records import (
 from known_unknowns.scoring import confidence, has_input
 from known_unknowns.scoring.dialogues import ScoresByTurn, final_answers
 from known_unknowns.scoring.likelihood import label_mass
+from known_unknowns.scoring.option_text import OPTION_TEXT, OPTION_TEXT_SUM
 from known_unknowns.tables.confidence_sources import PARSER, low_mass
 from known_unknowns.tables.parquet import Source, checked
 
@@ -79,7 +80,9 @@ def answer_table(
         for (question, turns), answer, of_question in zip(pairs, answers, of_questions, strict=True):
             of_turns = _scores_of(question, turns, answer, parser, scores.get(parser), file)
             score = of_turns.pop(answer.turn)
-            forced = next((other for other in reversed(of_turns.values()) if other.step == FORCED), None)
+            forced = None
+            if parser not in (OPTION_TEXT, OPTION_TEXT_SUM):  # no likelihoods are asked without the refusal option
+                forced = next((other for other in reversed(of_turns.values()) if other.step == FORCED), None)
             of_score = _of_score(question, score, forced)
             if parser == PARSER:
                 of_score |= _confidences(question, turns, answer, score, forced, little_mass)

@@ -60,12 +60,13 @@ class Metrics(BenchmarkMetrics):
         has_answer = (cell["refusal_label"] != "") & (cell["right_label"] != "")
         answerable = has_answer & ~cell["refusal_is_correct"]
         refused = answerable & (cell["outcome"] == REFUSED)
-        complete = (cell["forced_outcome"] != "")[refused].all()
+        is_complete = (cell["forced_outcome"] != "")[refused].all()
+        reason = "" if is_complete else "not every refused question has an answer without the refusal option"
         known, unread = refused & cell["forced_correct"], refused & (cell["forced_outcome"] != ANSWERED)
         return _circular(cell) | {
-            "refused_and_known": Ratio(known, answerable & complete),
-            "known_of_refused": Ratio(known, refused & complete),
-            "forced_unread": Ratio(unread, refused & complete),
+            "refused_and_known": Ratio(known, answerable, reason=reason),
+            "known_of_refused": Ratio(known, refused, reason=reason),
+            "forced_unread": Ratio(unread, refused, reason=reason),
         }
 
     def curves(self, cell: pd.DataFrame) -> dict[str, RiskCoverage]:

@@ -10,10 +10,21 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from known_unknowns.config import Statistics
-from known_unknowns.errors import ConfigError
 from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.proportions import RECOGNISED
-from known_unknowns.records import ABSTAINED, CUT, OVERALL, AnsweredTurn, Cell, Metric, Question, Reply, Score
+from known_unknowns.records import (
+    ABSTAINED,
+    CUT,
+    OVERALL,
+    AnsweredTurn,
+    Cell,
+    Continuation,
+    Metric,
+    Question,
+    Reply,
+    Score,
+)
+from known_unknowns.scoring.option_text import with_continuations
 from known_unknowns_benchmarks.mmsap.loader import BASIC, BEYOND, KNOW
 from known_unknowns_benchmarks.mmsap.metrics import METRICS, QUADRANTS
 from tests.unit.benchmarks.mmsap.sapient import PAPER, ask, benchmark, by_respondent, dialogue, measured, says
@@ -169,11 +180,42 @@ def test_the_subsets_are_categories_beside_the_sub_tasks(dozen):
     assert {metric.category for metric in dozen} == {OVERALL, BASIC, KNOW, BEYOND, "Color", "Other"}
 
 
-def test_a_refusal_that_was_not_asked_again_is_an_error(tmp_path):
-    question = ask("k", KNOW)
-    asked = dialogue(question, lambda turn: Reply("C"), protocol="single_turn")
-    with pytest.raises(ConfigError, match=r"mmsap.protocol: .*'KnowVisQA-k' was refused.*forced_choice"):
-        measured(tmp_path, {ORIGINAL: [(question, asked)]})
+NEED_THE_FORCED_ANSWER = (
+    "score_ku",
+    "score_sa",
+    "unknown_knowns_rate",
+    "unknown_knowns_rate_of_refusals",
+    "quadrant_known_unknown",
+    "quadrant_unknown_known",
+    "forced_unread",
+)
+
+
+def by_text(question: Question, reply: str, likeliest: str, protocol: str) -> list[AnsweredTurn]:
+    """A dialogue whose answer has the likelihoods of the options' texts."""
+    asked = dialogue(question, lambda turn: Reply(reply if turn.step == "answer" else "A"), protocol=protocol)
+    values = {label: Continuation(-1.0 if label == likeliest else -2.0, 1) for label in question.labels}
+    likelihoods = Reply("", continuations=values)
+    turn = AnsweredTurn(question.id, len(asked), "likelihood", "p", (), question.labels, "k", likelihoods)
+    return with_continuations([*asked, turn])
+
+
+@pytest.mark.parametrize("protocol", ["single_turn", "forced_choice"])
+def test_without_the_forced_answer_only_the_metrics_that_need_it_are_undefined(protocol):
+    """Of a Know question that is refused and a Basic one that is right, by the likelihood of the options' texts."""
+    know, basic = ask("k", KNOW), ask("b", BASIC)
+    pairs = [(know, by_text(know, "C", "C", protocol)), (basic, by_text(basic, "A", "A", protocol))]
+    table = answers_of({ORIGINAL: pairs}, ("robust", "option_text"))
+    metrics = metrics_of(table, Statistics(confidence=0.95), model="m", benchmark="mmsap")
+    reason = "1 of 1 refused questions have no answer without the refusal option"
+    for name in NEED_THE_FORCED_ANSWER:
+        found = pick(metrics, name, parser="option_text")
+        assert (found.value, found.reason) == (None, reason), name
+    for name in ("accuracy", "score_kk", "answer_rate", "score_AR"):
+        expected = {"score_AR": 1.0}.get(name, 0.5)  # the refusal counts in score_AR alone
+        assert pick(metrics, name, parser="option_text").value == expected, name
+    robust = pick(metrics, "score_ku")
+    assert (robust.value, robust.reason) == ((0, None) if protocol == "forced_choice" else (None, reason))
 
 
 def percent(metrics: list[Metric], name: str, **where: object) -> float:
