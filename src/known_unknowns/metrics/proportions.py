@@ -50,6 +50,7 @@ from known_unknowns.records import LIKELIHOOD, OUTCOMES, Metric
 
 LABEL_MASS = "label_mass"
 CHANCE, ABOVE_CHANCE, ACCURACY = "chance", "above_chance", "accuracy"
+HIGH_BOUND = "accuracy_high_bound"
 CONSTANT_ANSWER = "constant_answer"
 """The accuracy of a reply that is always the same label, the best one. It follows from the questions."""
 _CONSTANT_METHOD = "known from the questions, not estimated: always "
@@ -92,7 +93,7 @@ def ratios(cell: pd.DataFrame, labels: Sequence[str], *, content_free: bool = Fa
         "share_unparsed": Ratio(unparsed, everything),
         "share_cut": Ratio(cut, everything),
         "share_failed": Ratio(failed, everything),
-        "accuracy_high_bound": Ratio(correct | failed | without_label, everything),
+        HIGH_BOUND: Ratio(correct | failed | without_label, everything),
         CHANCE: Ratio(cell["chance"], everything),
         "recognised": Ratio((refused | abstained) & nothing, nothing),
         "recognised_refused": Ratio(refused & nothing, nothing),

@@ -99,7 +99,7 @@ def _write_tables(folder: Path, params: Params, benchmark: str) -> None:
         parse(folder / "variants" / benchmark, *files, cells=cells, parsers=params.parsers)
     confidence = folder / "confidence" / "pocket" / benchmark / "confidence.parquet"
     known = [
-        Confidence(f"q{i}", "answered", True, True, True, None, None, sure, *[None] * 4) for i, sure in SURE.items()
+        Confidence(f"q{i}", "answered", True, True, True, None, None, sure, *[None] * 3) for i, sure in SURE.items()
     ]
     table = tables.table_of(
         confidence, ([getattr(row, n) for n in tables.CONFIDENCES.names] for row in known), tables.CONFIDENCES

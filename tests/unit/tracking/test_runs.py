@@ -190,7 +190,7 @@ def test_outcomes_of_replies_and_dual_accuracies_are_metrics_unless_undefined(wo
     tables.write_metrics(file, [*metrics, *(replace(accuracy, name=n, value=v) for n, v in extra.items())])
     pair = Metric(
         "oracle", "humblebench", "original+nota_only_relettered", 0, 0, "robust", OVERALL,
-        "dual_accuracy", 2 / 3, 0.2, 0.8, 4, "a method",
+        "dual_accuracy_answerable", 2 / 3, 0.2, 0.8, 4, "a method",
     )  # fmt: skip
     tables.write_metrics(file, [*tables.read_metrics(file), pair])
     world.set_metric("oracle", "original", "accuracy", value=None)
@@ -198,8 +198,8 @@ def test_outcomes_of_replies_and_dual_accuracies_are_metrics_unless_undefined(wo
     found = cell_of(world, "oracle", "original").data.metrics
     assert extra.items() <= found.items() and "accuracy" not in found
     benchmark = run_of(world, "oracle", "humblebench")
-    assert benchmark.data.metrics["dual_accuracy"] == 0.6667
-    assert run_of(world, "oracle").data.metrics["humblebench.dual_accuracy"] == 0.6667
+    assert benchmark.data.metrics["dual_accuracy_answerable"] == 0.6667
+    assert run_of(world, "oracle").data.metrics["humblebench.dual_accuracy_answerable"] == 0.6667
     assert benchmark.data.params["data.pinned"] == "false"  # the table of questions identifies the data
     assert len(benchmark.inputs.dataset_inputs[0].dataset.digest) == 36
 
