@@ -18,7 +18,7 @@ from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.answer_columns import TEXT, answer_schema
 from known_unknowns.errors import DataError
-from known_unknowns.records import ABSTAINED, ANSWERED, FAILED, OVERALL, REFUSED, Cell, Repeat
+from known_unknowns.records import ABSTAINED, ANSWERED, FAILED, LIKELIHOOD, OVERALL, REFUSED, Cell, Repeat
 from known_unknowns.tables.confidence_sources import PARSER, REFUSAL, SAMPLES
 from known_unknowns.tables.parquet import CELL, Part
 
@@ -143,6 +143,18 @@ def labels_of(answers: pd.DataFrame) -> list[str]:
     for options in answers["options"].unique():
         found.update(json.loads(options))
     return sorted(found)
+
+
+def replies_left_out(cells: Iterable[pd.DataFrame]) -> np.ndarray:
+    """Flag the questions that the parser likelihood leaves out in any cell, because the label follows other text.
+
+    None where its metrics are undefined as a whole, and under other parsers.
+    """
+    of_cells = []
+    for cell in cells:
+        is_used = (cell["parser"] == LIKELIHOOD) & (cell["undefined"] == "")
+        of_cells.append((cell["label_follows_text"] & is_used).to_numpy(dtype=bool))
+    return np.any(of_cells, axis=0)
 
 
 def undefined(cells: Iterable[pd.DataFrame]) -> str:

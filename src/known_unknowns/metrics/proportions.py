@@ -48,7 +48,7 @@ import pandas as pd
 from known_unknowns.benchmark.metrics import Ratio, no_option_is_right
 from known_unknowns.records import LIKELIHOOD, OUTCOMES, Metric
 
-LABEL_MASS = "label_mass"
+LABEL_MASS, FOLLOWS = "label_mass", "label_follows_text"
 CHANCE, ABOVE_CHANCE, ACCURACY = "chance", "above_chance", "accuracy"
 HIGH_BOUND = "accuracy_high_bound"
 CONSTANT_ANSWER = "constant_answer"
@@ -105,10 +105,17 @@ def ratios(cell: pd.DataFrame, labels: Sequence[str], *, content_free: bool = Fa
 
 
 def mass(cell: pd.DataFrame) -> dict[str, Ratio]:
-    """Compute ``label_mass``, the mean probability of all labels together, under the likelihood parser alone."""
+    """Compute ``label_mass``, the mean probability of all labels together, and ``label_follows_text``.
+
+    The second is the share of replies that all other metrics leave out. Both are of the likelihood parser alone.
+    """
     if cell["parser"].iloc[0] != LIKELIHOOD:
         return {}
-    return {LABEL_MASS: Ratio(cell["label_mass"].fillna(0.0), cell["label_mass"].notna())}
+    everything = pd.Series(True, index=cell.index)
+    return {
+        LABEL_MASS: Ratio(cell["label_mass"].fillna(0.0), cell["label_mass"].notna()),
+        FOLLOWS: Ratio(cell["label_follows_text"], everything),
+    }
 
 
 def undefined_ratios(cell: pd.DataFrame, members: Mapping[str, np.ndarray]) -> dict[str, dict[str, str]]:

@@ -10,6 +10,8 @@ from known_unknowns.config import Params, RespondentModel
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.confidence import BINS, HIGH_BOUND, LOW_BOUND
+from known_unknowns.metrics.proportions import FOLLOWS
+from known_unknowns.metrics.rows import left_out_text
 from known_unknowns.metrics.run import Run
 from known_unknowns.records import Metric
 from known_unknowns.report import confidence_figures
@@ -31,6 +33,7 @@ from known_unknowns.report.formatting import (
 from known_unknowns.report.tables import confidence as level
 from known_unknowns.tables.confidence_sources import (
     COLUMNS,
+    FOLLOWS_TEXT,
     KNOWN,
     LETTERS,
     OPTION_TEXT,
@@ -125,10 +128,21 @@ def sentence(run: Run, each: ModelSource) -> str:
     confidence = run.get(each.model, each.variant, PARSER, f"{OVERCONFIDENCE}.{each.source}")
     count = confidence or each.auroc
     if count is not None and count.n < _FEWEST:
-        return f"{each.model}: too few attempts with a confidence (n = {count.n:,})."
+        left_out = _left_out(run, each)
+        note = f"; {left_out_text(left_out, left_out + count.n)}" if left_out else ""
+        return f"{each.model}: too few attempts with a confidence (n = {count.n:,}{note})."
     parts = [_order_clause(each.auroc), _level_clause(confidence)]
-    n = "" if count is None else f" (n = {count.n:,})"
-    return f"{each.model}: {'; '.join(filter(None, parts))}{n}."
+    if count is None:
+        return f"{each.model}: {'; '.join(filter(None, parts))}."
+    left_out = _left_out(run, each)
+    note = f"; {left_out_text(left_out, left_out + count.n)}" if left_out else ""
+    return f"{each.model}: {'; '.join(filter(None, parts))} (n = {count.n:,}{note})."
+
+
+def _left_out(run: Run, each: ModelSource) -> int:
+    """The number of attempts whose label follows other text."""
+    share = run.get(each.model, each.variant, PARSER, f"{FOLLOWS}.{each.source}")
+    return 0 if share is None else round((share.value or 0.0) * (share.denominator or 0.0))
 
 
 def calibrated_baselines(params: Params) -> list[str]:
@@ -225,7 +239,9 @@ def _table(run: Run, known: Sequence[ModelSource]) -> Table | None:
         count = next((m.n for m in metrics if m is not None), None)
         cells = [replace(metric_cell(m), n=None, denominator="", kind="number stacked") for m in metrics]
         head = Head(source_name(each.source), note=run.section.name(each.variant))
-        cells.insert(0, Cell(DASH if count is None else f"{count:,}", kind="plain"))
+        left_out = _left_out(run, each)
+        note = f"{left_out:,} left out: {FOLLOWS_TEXT}" if left_out else ""
+        cells.insert(0, Cell(DASH if count is None else f"{count:,}", note=note, kind="plain"))
         rows.append(make_row((head, each.model), cells, _kind(run, each.model)))
     caption = f"{run.section.title}: confidence and correctness of the attempts, in percent with {level(run)} intervals"
     caption += ", by source and AUROC"

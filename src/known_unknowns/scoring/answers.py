@@ -30,9 +30,9 @@ from known_unknowns.records import (
 )
 from known_unknowns.scoring import confidence, has_input
 from known_unknowns.scoring.dialogues import ScoresByTurn, final_answers
-from known_unknowns.scoring.likelihood import label_mass
+from known_unknowns.scoring.likelihood import label_follows_text, label_mass
 from known_unknowns.scoring.option_text import OPTION_TEXT, OPTION_TEXT_SUM
-from known_unknowns.tables.confidence_sources import PARSER, low_mass
+from known_unknowns.tables.confidence_sources import FOLLOWS_TEXT, PARSER, low_mass
 from known_unknowns.tables.parquet import Source, checked
 
 
@@ -74,6 +74,8 @@ def answer_table(
     of_questions = [_of_question(question, turn) for (question, _), turn in zip(pairs, answers, strict=True)]
     masses = [columns["label_mass"] for columns in of_questions]
     little_mass = low_mass(mass for mass in masses if mass is not None)
+    if not any(mass is not None for mass in masses) and any(each["label_follows_text"] for each in of_questions):
+        little_mass = FOLLOWS_TEXT  # no reply begins with a label
     rows = []
     for parser in parsers:
         undefined = _undefined(parser, pairs, little_mass)
@@ -130,6 +132,7 @@ def _of_question(question: Question, answer: AnsweredTurn) -> dict[str, Any]:
         "chance": 0.0 if question.answer is None else 1 / len(options),
         "options": json.dumps({option.label: option.text for option in options}),
         "label_mass": label_mass(answer),
+        "label_follows_text": label_follows_text(answer),
     }
 
 

@@ -152,7 +152,7 @@ class Metrics(BenchmarkMetrics):
         The confidence is 1 - P(refusal). The answer is the likeliest option other than the refusal. Thus every question
         has an answer at full coverage, and every answer in BeyondVisQA is wrong. The model itself operates at another
         point (``operating_coverage``, ``operating_risk``): it refuses if no other single option is likelier. A question
-        without log-probabilities comes last and is wrong. The text of the reply, and thus its outcome, does not enter.
+        without log-probabilities comes last and is wrong. Replies whose label follows other text are left out.
 
         References
         ----------

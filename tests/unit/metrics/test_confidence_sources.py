@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,32 @@ def test_labels_with_little_probability_are_no_confidence(tmp_path):
     assert low_mass([]) == ""
 
 
+def worded(label: str, share: float) -> Reply:
+    return replace(reply(label, share), text=f"yellow {label}")
+
+
+def test_replies_whose_label_follows_other_text_are_left_out(tmp_path):
+    """A is right. Of 5 attempts, 3 begin with a label: right with 0.9, wrong with 0.8, right with 0.7."""
+    replies = [reply("A", 0.9), reply("B", 0.8), reply("A", 0.7), worded("B", 0.99), worded("A", 0.99)]
+    pairs = [(question(str(i), 0, group=f"g{i}"), each) for i, each in enumerate(replies)]
+    metrics = measured(tmp_path, {ORIGINAL: pairs})
+    auroc, accuracy = pick(metrics, "auroc.letters"), pick(metrics, "accuracy", parser="likelihood")
+    assert (auroc.value, auroc.n) == (1 / 2, 3)
+    assert pick(metrics, "label_follows_text.letters").value == 2 / 5
+    assert (accuracy.value, accuracy.n, accuracy.denominator) == (2 / 3, 5, 3)
+    assert accuracy.method.endswith("; 2 of 5 replies left out: the label follows other text")
+    assert pick(metrics, "label_follows_text", parser="likelihood").value == 2 / 5
+    assert pick(metrics, "share_unparsed", parser="likelihood").value == 0
+    assert pick(metrics, "accuracy").value == 3 / 5  # the parsers of the text read all replies
+
+
+def test_without_a_reply_that_begins_with_a_label_the_numbers_are_null(tmp_path):
+    pairs = [(question(str(i), 0, group=f"g{i}"), worded("A", 0.9)) for i in range(3)]
+    metrics = measured(tmp_path, {ORIGINAL: pairs})
+    for found in (pick(metrics, "accuracy", parser="likelihood"), pick(metrics, "known.letters")):
+        assert (found.value, found.reason) == (None, "the label follows other text")
+
+
 def test_undefined_metrics_say_why(tmp_path):
     asked = [(question(str(i), 0, group=f"g{i}"), reply("A")) for i in range(3)]
     found = pick(measured(tmp_path, {ORIGINAL: asked}), "auroc.letters")
@@ -144,6 +171,7 @@ def test_a_calibrated_respondent_is_neither_over_nor_underconfident(source):
             table.assign(
                 **missing,
                 label_mass=None,
+                label_follows_text=False,
                 refusal_is_correct=False,
                 chance=0.5,
                 option_text_error=None,
