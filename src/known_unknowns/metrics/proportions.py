@@ -56,6 +56,11 @@ CONSTANT_ANSWER = "constant_answer"
 _CONSTANT_METHOD = "known from the questions, not estimated: always "
 RECOGNISED = ("recognised", "recognised_refused", "recognised_abstained")
 """The share that recognised that nothing can be answered, and its two parts."""
+NO_TEXT = frozenset({LIKELIHOOD, "option_text", "option_text_sum"})
+"""Parsers that do not read the text of a reply."""
+NO_ABSTENTION = NO_TEXT | {"official"}
+"""Parsers whose outcomes have no abstention."""
+NEVER_ABSTAINS = "the parser finds no abstention"
 SHARE = "share_"
 """The beginning of the names of the shares of answers, and of no metric of a benchmark."""
 
@@ -133,16 +138,24 @@ def undefined_ratios(cell: pd.DataFrame, members: Mapping[str, np.ndarray]) -> d
     dict from str to dict from str to str
         Reasons by category and metric.
     """
+    parser = cell["parser"].iloc[0]
+    impossible = {}
+    if parser in NO_ABSTENTION:
+        impossible |= {"share_abstained": NEVER_ABSTAINS, "recognised_abstained": NEVER_ABSTAINS}
+    if parser in NO_TEXT:
+        impossible["share_cut"] = "the parser reads no text, so that no reply is cut"
     refusable = (cell["refusal_label"] != "").to_numpy()
     refusal_is_correct = cell["refusal_is_correct"].to_numpy()
     nothing_is_right = no_option_is_right(cell).to_numpy()
     found: dict[str, dict[str, str]] = {}
     for category, flags in members.items():
-        reasons = found[category] = {}
+        reasons = found[category] = dict(impossible)
         if nothing_is_right[flags].all():
             reasons["accuracy_answered"] = "no option but the refusal is right"
         if not refusable[flags].any():
             reasons["recognised_refused"] = "no question offers a refusal"
+            if parser in NO_ABSTENTION:
+                reasons["recognised"] = "no question offers a refusal, and the parser finds no abstention"
         elif refusal_is_correct[flags & refusable].all():
             reasons["refusal_precision"] = "every refusal is right"
         elif not refusal_is_correct[flags].any():

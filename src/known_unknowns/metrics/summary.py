@@ -48,10 +48,11 @@ HEADLINE_METRICS = (
 UNUSABLE_LIMIT = 0.2
 """A model with a larger share of unusable replies has no rank, no test and no sentence."""
 COLUMNS = (
-    *("model", "benchmark", "number", "label", "metric", "variant", "parser", "value", "low", "high", "n", "method"),
-    *("unusable", "unusable_replies", "caveat"),
+    *("model", "benchmark", "number", "label", "metric", "variant", "parser", "value", "low", "high"),
+    *("n", "denominator", "method", "unusable", "unusable_replies", "caveat"),
 )
-"""Columns of the leaderboard. ``n`` counts questions; ``unusable`` is the share of unusable replies to them."""
+"""Columns of the leaderboard. ``n`` counts questions; the denominator of a ratio may be smaller. ``unusable`` is the
+share of unusable replies to these questions."""
 _OF_INTERVAL = ("low", "high", "n", "method")
 _CONSTANT_LABEL = f"{CONSTANT_ANSWER}_label"
 _INTERVALS = {"accuracy": "", ANSWERABLE: f"{ANSWERABLE}_", DUAL: f"{DUAL}_"}
@@ -123,6 +124,12 @@ def numbers_of(params: Params, benchmark: str) -> list[tuple[HeadlineNumber, str
     return found
 
 
+def main_variant(params: Params, benchmark: str) -> str:
+    """Return the variant of the number that ranks models, of a pair the first; "" without such a number."""
+    ranking = next((variant for number, variant in numbers_of(params, benchmark) if number.ranks), "")
+    return ranking.split(SEPARATOR)[0]
+
+
 def headline_of(params: Params, benchmark: str, lookup: Lookup) -> list[HeadlineValue]:
     """Return the measured headline numbers of a model, the primary one first.
 
@@ -184,7 +191,8 @@ def leaderboard_rows(params: Params, model: str, benchmark: str, metrics: Iterab
         number, metric, unusable = each.number, each.metric, each.unusable
         values: tuple[Any, ...] = (
             *(model, benchmark, number.name, number.label, number.metric, each.variant, metric.parser),
-            *(*map(rounded, (metric.value, metric.low, metric.high)), metric.n, metric.method),
+            *(*map(rounded, (metric.value, metric.low, metric.high)), metric.n),
+            *(rounded(metric.denominator), metric.method),
             *((rounded(unusable.share), unusable.replies) if unusable else (None, None)),
             caveat(params),
         )

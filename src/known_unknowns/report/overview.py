@@ -315,7 +315,7 @@ def _note(overview: Overview, number: HeadlineNumber) -> str:
 
 def _short(metric: Metric | None) -> Cell:
     """Return a cell with the interval below the value."""
-    return replace(metric_cell(metric), kind="number stacked", denominator="")
+    return replace(metric_cell(metric), kind="number stacked")
 
 
 def _linked(overview: Overview, model: str, number: HeadlineNumber) -> Cell:

@@ -26,8 +26,9 @@ def label_follows_text(turn: AnsweredTurn) -> bool:
 
 @lru_cache(maxsize=64)
 def _beginning(labels: tuple[str, ...]) -> re.Pattern[str]:
-    """Marks and a label that is no part of a word or formula ("A" of "Apple" and "A_0")."""
-    alternatives = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
+    """Marks and a label, in any case if it is a word, that is no part of another one ("A" of "Apple" and "A_0")."""
+    in_order = [re.escape(label) for label in sorted(labels, key=len, reverse=True)]
+    alternatives = "|".join(f"(?i:{label})" if len(label) > 1 else label for label in in_order)
     return re.compile(rf"[\W_]*(?:{alternatives})(?!_*[^\W_])")
 
 

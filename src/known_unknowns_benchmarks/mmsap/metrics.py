@@ -66,6 +66,7 @@ from known_unknowns.benchmark.metrics import (
     no_option_is_right,
     scaled,
 )
+from known_unknowns.metrics.proportions import NEVER_ABSTAINS, NO_ABSTENTION
 from known_unknowns.records import ABSTAINED, ANSWERED, CUT, FAILED, REFUSED, UNPARSED, AnsweredTurn, Metric, Question
 from known_unknowns_benchmarks.mmsap.loader import BASIC, KNOW, SUBSETS
 
@@ -114,6 +115,7 @@ class Metrics(BenchmarkMetrics):
         answered, refused = cell["outcome"] == ANSWERED, cell["outcome"] == REFUSED
         correct, refusals = cell["correct"] & ~beyond, know & refused
         not_again = _not_asked_again(cell[refusals])
+        never_abstains = NEVER_ABSTAINS if cell["parser"].iloc[0] in NO_ABSTENTION else ""
         # A Beyond question is always unknown and a Basic one never. A Know question is unknown if it was refused and
         # its forced choice is not correct; a forced choice that is no option is not correct (final, Eq. 3).
         refused_but_known = refusals & cell["forced_correct"]
@@ -137,7 +139,7 @@ class Metrics(BenchmarkMetrics):
             "quadrant_known_unknown": Ratio(refused & unknown, everything, reason=not_again),
             "quadrant_unknown_known": Ratio(refused & ~unknown, everything, reason=not_again),
             "quadrant_unknown_unknown": Ratio(answered & ~correct, everything),
-            "quadrant_abstained": Ratio(cell["outcome"] == ABSTAINED, everything),
+            "quadrant_abstained": Ratio(cell["outcome"] == ABSTAINED, everything, reason=never_abstains),
             "quadrant_unread": Ratio(cell["outcome"].isin([UNPARSED, CUT, FAILED]), everything),
             "operating_coverage": Ratio(answered, everything),
             "operating_risk": Ratio(answered & ~correct, answered),

@@ -193,6 +193,8 @@ def test_a_letter_that_is_not_on_offer_counts_as_read_and_as_unparsed(tmp_path):
     shares = ("share_A", "share_E", "share_no_letter", "share_unparsed", "refusal_recall", "accuracy", "chance")
     values = [pick(metrics, name, variant="nota_only").value for name in shares]
     assert values == pytest.approx([3 / 12, 6 / 12, 3 / 12, 6 / 12, 6 / 12, 6 / 12, 1 / 4])
+    assert pick(metrics, "names_removed_letter", variant="nota_only").value == 3 / 12
+    assert not [m for m in metrics if m.name == "names_removed_letter" and m.variant == "original"]
     exact = pick(metrics, "exact_refusal_recall", variant="nota_only", parser="official")
     assert (exact.value, exact.n, exact.denominator) == (0.5, 12, 12)
     assert not [m for m in metrics if m.variant == "nota_only" and m.name == "accuracy_published_labels"]

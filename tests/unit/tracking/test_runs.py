@@ -148,17 +148,17 @@ def test_the_experiment_opens_on_a_table_of_models(tracked: World) -> None:
 
 
 def test_the_area_of_each_confidence_is_a_headline_number(world: World) -> None:
-    """That of the first variant that has it, and of the parser of the headline."""
+    """That of the variant and the parser of the other headline numbers, which its name has."""
     for model, variant, value in [("oracle", "original", 0.875), ("oracle", "nota_only_relettered", 0.5)]:
         file = world.metrics_file(model)
         found = tables.read_metrics(file)
         area = next(m for m in found if (m.variant, m.parser, m.category) == (variant, "robust", OVERALL))
         tables.write_metrics(file, [*found, replace(area, name="auroc.letters", value=value)])
     world.track()
-    assert run_of(world, "oracle").data.metrics["humblebench.auroc.letters"] == 0.875
-    assert run_of(world, "oracle", "humblebench").data.metrics["auroc.letters"] == 0.875
+    assert run_of(world, "oracle").data.metrics["humblebench.auroc.letters.original"] == 0.875
+    assert run_of(world, "oracle", "humblebench").data.metrics["auroc.letters.original"] == 0.875
     view = client(world).get_experiment_by_name("known-unknowns").tags["mlflow.sharedViewState.models-pocket"]
-    columns = ["metrics.`humblebench.accuracy`", "metrics.`humblebench.auroc.letters`"]
+    columns = ["metrics.`humblebench.accuracy`", "metrics.`humblebench.auroc.letters.original`"]
     assert json.loads(view)["selectedColumns"] == columns
 
 

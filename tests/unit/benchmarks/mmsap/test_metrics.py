@@ -37,13 +37,13 @@ DOZEN = (
     (ask("b1", BASIC, category="Color"), says("A", A=0.90, B=0.08, C=0.02)),  # right
     (ask("b2", BASIC), says("B", A=0.50, B=0.40, C=0.10)),  # wrong                  right
     (ask("b3", BASIC), says("C", A=0.30, B=0.10, C=0.60)),  # refused: known         refused: known
-    (ask("b4", BASIC), says("Hm", A=0.30, B=0.50, C=0.20)),  # unparsed              wrong
+    (ask("b4", BASIC), says("Hm", A=0.30, B=0.50, C=0.20)),  # unparsed              left out
     (ask("b5", BASIC), Reply("", error="out of memory")),  # failed                  failed
     (ask("k1", KNOW), says("A", A=0.3, B=0.2, C=0.5), says("A", A=0.4, B=0.6)),  # right   refused, then wrong: unknown
     (ask("k2", KNOW), says("B", A=0.20, B=0.70, C=0.10)),  # wrong                   wrong
     (ask("k3", KNOW), says("C", A=0.15, B=0.05, C=0.80), says("A", A=0.7, B=0.3)),  # refused, then right: known, twice
     (ask("k4", KNOW), says("C", A=0.1, B=0.2, C=0.7), says("B", A=0.2, B=0.8)),  # refused, then wrong: unknown, twice
-    (ask("k5", KNOW), says("C", A=0.25, B=0.35, C=0.4), says("?", A=0.9, B=0.1)),  # then unparsed: unknown   then right
+    (ask("k5", KNOW), says("C", A=0.25, B=0.35, C=0.4), says("?", A=0.9, B=0.1)),  # then unparsed: unknown, twice
     (ask("y1", BEYOND), says("C", A=0.03, B=0.02, C=0.95)),  # refused               refused
     (ask("y2", BEYOND), says("A", A=0.60, B=0.10, C=0.30)),  # wrong                 wrong
 )
@@ -101,23 +101,23 @@ DIRECT = {
     },
     "Color": {"score_kk": (1, 1), "answer_rate": (1, 1)},
 }
-LIKELIHOOD = {
+LIKELIHOOD = {  # b4 does not begin with a letter, so that it is left out; so is the forced reply of k5
     OVERALL: {
-        "score_kk": (2, 12),  # b1 b2
-        "score_ku": (3, 12),  # k1 k4 y1
-        "score_sa": (5, 12),
-        "score_AR": (7, 12),  # b1 b2, k1 k3 k4 k5, y1
+        "score_kk": (2, 11),  # b1 b2
+        "score_ku": (4, 11),  # k1 k4 k5 y1
+        "score_sa": (6, 11),
+        "score_AR": (7, 11),  # b1 b2, k1 k3 k4 k5, y1
         "score_KU": (5, 7),  # k1 k3 k4 k5 y1
-        "answer_rate": (6, 12),  # all but b3 k1 k3 k4 k5 y1
-        "unknown_knowns_rate": (2, 5),  # k3 k5
-        "unknown_knowns_rate_of_refusals": (2, 4),
-        "forced_unread": (0, 4),
-        "quadrant_unknown_known": (3, 12),  # b3 k3 k5
-        "quadrant_unknown_unknown": (3, 12),  # b4 k2 y2
-        "quadrant_unread": (1, 12),  # b5
+        "answer_rate": (5, 11),  # all but b3 k1 k3 k4 k5 y1
+        "unknown_knowns_rate": (1, 5),  # k3
+        "unknown_knowns_rate_of_refusals": (1, 4),
+        "forced_unread": (1, 4),  # k5
+        "quadrant_unknown_known": (2, 11),  # b3 k3
+        "quadrant_unknown_unknown": (2, 11),  # k2 y2
+        "quadrant_unread": (1, 11),  # b5
         # risk among the k surest that the refusal is wrong, answering the likelier of A and B:
-        # b1 | b2 and k2 tie | b4 | y2 | k5 | k1 | b3 | k4 | k3 | y1 | b5, which has no likelihoods
-        "aurc": (0 + 1 / 4 + 1 / 3 + 2 / 4 + 3 / 5 + 4 / 6 + 4 / 7 + 4 / 8 + 5 / 9 + 5 / 10 + 6 / 11 + 7 / 12, 12),
+        # b1 | b2 and k2 tie | y2 | k5 | k1 | b3 | k4 | k3 | y1 | b5, which has no likelihoods
+        "aurc": (0 + 1 / 4 + 1 / 3 + 2 / 4 + 3 / 5 + 3 / 6 + 3 / 7 + 4 / 8 + 4 / 9 + 5 / 10 + 6 / 11, 11),
     },
 }
 
