@@ -21,6 +21,8 @@ from tests.unit.metrics.answered import answers_of, dialogue
 
 PARSERS = ("official", "robust", "likelihood", "option_text")
 RUNS = 25
+ABSTENTIONS = ("I cannot tell.", "None of the options is correct.")
+"""Where the refusal option says the one, the other is an abstention."""
 OUTCOME_METRICS = {*RECOGNISED, "share_abstained", "share_unparsed", "share_cut", "share_failed", "quadrant_abstained"}
 """Metrics of outcomes. Some outcomes do not exist under some parsers, or for some questions."""
 
@@ -30,7 +32,8 @@ def original(number: int) -> Question:
 
 
 def without_refusal(number: int) -> Question:
-    return replace(question(str(number), number % 4, None, group=f"g{number}"), benchmark="multiple_choice")
+    asked = question(str(number), number % 4, group=f"g{number}")
+    return replace(asked, benchmark="multiple_choice", refusal=None)
 
 
 def of_mmsap(number: int) -> Question:
@@ -49,7 +52,13 @@ KINDS = {
 def drawn(asked: Question, draw: random.Random) -> Reply:
     """A reply of any kind: a label, an abstention, none, a cut one or a failure."""
     kind = draw.choice(["label", "label", "label", "abstained", "none", "cut", "failed"])
-    text = {"label": draw.choice("ABCDE"), "abstained": "I cannot tell.", "none": "Hm", "cut": "<think>", "failed": ""}
+    text = {
+        "label": draw.choice("ABCDE"),
+        "abstained": draw.choice(ABSTENTIONS),
+        "none": "Hm",
+        "cut": "<think>",
+        "failed": "",
+    }
     logprobs = {label: -draw.uniform(0.5, 3.0) for label in asked.labels}
     texts = {label: Continuation(-draw.uniform(0.5, 3.0), 1) for label in asked.labels}
     if draw.random() < 0.2:

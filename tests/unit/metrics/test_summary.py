@@ -162,6 +162,7 @@ def test_the_leaderboard_has_a_row_a_model_benchmark_and_number(summary):
         "low": 0.566667,
         "high": 0.766667,
         "n": 10,
+        "denominator": None,
         "method": "wilson",
         "unusable": None,
         "unusable_replies": None,
