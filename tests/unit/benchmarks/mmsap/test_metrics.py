@@ -138,6 +138,9 @@ def test_a_dozen_questions_by_hand(dozen, parser, table):
     for category, expected in table.items():
         for name, (numerator, denominator) in expected.items():
             metric = pick(dozen, name, parser=parser, category=category)
+            if name == "quadrant_abstained" and parser == "official":
+                assert metric.reason == "the parser finds no abstention"
+                continue
             assert metric.value == pytest.approx(numerator / denominator), (category, name)
             assert (metric.n, metric.denominator) == (questions[category], denominator), (category, name)
 
