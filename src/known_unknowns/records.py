@@ -330,7 +330,8 @@ class Reply:
     text : str
         The text of the reply.
     logprobs : Mapping, optional
-        Log-probability of each offered label as the first token, if the engine reports them.
+        Log-probability of each offered label at the reply's first bare label (docs/metrics.md#confidence), if the
+        engine reports them.
     input_tokens, visual_tokens, output_tokens : int, optional
         Numbers of tokens. ``visual_tokens`` is the part of ``input_tokens`` that represents images.
     finish : str
@@ -447,14 +448,18 @@ class Answer:
     options : str
         The texts of the options by label, as a JSON object in the order in which they were asked.
     forced_outcome : str
-        The outcome without the refusal option (the step "forced"); "" if the question was not asked again. Files of
-        other tools may lack these replies: there it is "failed", and `Benchmark.forced_choice_metrics` are undefined.
+        The outcome without the refusal option (the step "forced"); "" if the question was not asked again, and under
+        the parsers of the options' texts, for which it has no likelihoods. Files of other tools may lack these replies:
+        there it is "failed", and `Benchmark.forced_choice_metrics` are undefined.
     forced_correct : bool
         Whether that answer is right.
     undefined : str
         Why the parser's metrics of this variant and seed are undefined; "" if they are defined.
     label_mass : float, optional
         The probability of all labels together (`known_unknowns.scoring.likelihood.label_mass`).
+    label_follows_text : bool
+        Whether the log-probabilities of the labels are not those at the reply's beginning
+        (`known_unknowns.scoring.likelihood.label_follows_text`).
     would_be_right : bool, optional
         As in `Confidence`, as are the sources of confidence that follow. None under other parsers than "robust".
     option_text_error, verbalised_error : str, optional
@@ -479,6 +484,7 @@ class Answer:
     forced_correct: bool
     undefined: str
     label_mass: float | None
+    label_follows_text: bool
     would_be_right: bool | None = None
     letters: float | None = None
     option_text: float | None = None

@@ -54,7 +54,7 @@ def test_evaluate_my_model(rerun, tmp_path, monkeypatch, capsys):
     for line in (metrics, export, copy):
         run(rerun, line)
     header, *rows = (rerun.root / "my-model.csv").read_text(encoding="utf-8").splitlines()
-    assert "value" in header and any(",dual_accuracy," in row for row in rows)
+    assert "value" in header and any(",dual_accuracy_answerable," in row for row in rows)
     assert len(list((rerun.root / "exported/data/humblebench").rglob("*.json*"))) == 2
     assert "my-model" in (rerun.root / "site/index.html").read_text(encoding="utf-8")
 

@@ -58,7 +58,7 @@ class Prediction:
     likelihoods : tuple of float, optional
         Log-likelihoods of the options, in their order. The most likely option is the reply.
     logprobs : mapping, optional
-        Log-probabilities of the labels as the first token of the reply.
+        Log-probabilities of the labels at the reply's first bare label.
     finish : str
         Why the reply ended, if the format has it ("length": at the limit of its length).
     stated : mapping of str to float

@@ -22,7 +22,9 @@ class HeadlineNumber:
 
 
 _WITHOUT_CONTENT = ("blank", "noise", "gaussian", "text_only")
-DUAL = HeadlineNumber("dual_accuracy", "dual accuracy", "dual_accuracy")
+DUAL = HeadlineNumber("dual_accuracy_answerable", "dual accuracy of answerable questions", "dual_accuracy_answerable")
+DUAL_OF_ALL = HeadlineNumber("dual_accuracy", "dual accuracy of all questions", "dual_accuracy", ranks=False)
+"""It does not rank models: one that always refuses is right twice where the published answer is the refusal."""
 ACCURACY = HeadlineNumber("accuracy", "accuracy")
 REFUSED = HeadlineNumber("refused", "refused, no right option", variants=("nota_only",), ranks=False)
 RECOGNISED = tuple(
@@ -35,5 +37,5 @@ RECOGNISED = tuple(
 )
 """The share that recognised that nothing can be answered without content, and its two parts."""
 AREA = HeadlineNumber("aurc", "risk-coverage area", "aurc", lower_is_better=True, ranks=False)
-GENERAL = (DUAL, ACCURACY, REFUSED, *RECOGNISED)
+GENERAL = (DUAL, DUAL_OF_ALL, ACCURACY, REFUSED, *RECOGNISED)
 """The headline numbers of a benchmark that declares none."""

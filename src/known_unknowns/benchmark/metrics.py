@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 class Ratio(NamedTuple):
     """Numerators and denominators of a metric: arrays of shape (questions,), of flags or of numbers.
 
-    ``lowest`` is the lowest value that the ratio can have: 0 for a proportion, -1 for a difference of two.
+    ``lowest`` is the lowest value that the ratio can have: 0 for a proportion, -1 for a difference of two. ``reason``
+    says why the ratio is undefined for all questions; "" if it is defined.
     """
 
     numerator: Any
     denominator: Any
     lowest: float = 0.0
+    reason: str = ""
 
 
 class RiskCoverage(NamedTuple):

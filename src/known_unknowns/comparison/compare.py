@@ -30,6 +30,8 @@ from known_unknowns.config.models import RespondentModel
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.metrics.design_effect import finite_population_correction
 from known_unknowns.metrics.index import MetricIndex
+from known_unknowns.metrics.proportions import FOLLOWS
+from known_unknowns.metrics.rows import left_out_text
 from known_unknowns.records import Metric
 
 if TYPE_CHECKING:
@@ -207,9 +209,11 @@ class _Comparison:
             shown |= {end: shown["value"] + factor * (shown[end] - shown["value"]) for end in ("low", "high")}
         flips, turns = self.conditions.flips.get(model, Flips()), self.conditions.turns(model, cell.variant)
         margin = margin_of(cell, ours, flips=flips, runs=self.index.runs(ours), turns=turns)
+        judged = self._row(cell, model, parser, INCONCLUSIVE, "", None)
         row = replace(
-            self._row(cell, model, parser, INCONCLUSIVE, "", None),
+            judged,
             **shown,
+            note=" ".join(filter(None, (judged.note, self._left_out(ours)))),
             margin=margin.total,
             margin_rounding=margin.rounding,
             margin_flips=margin.flips,
@@ -220,6 +224,13 @@ class _Comparison:
         rivals = tuple(c.value for c in self._columns[cell.table, cell.column] if c.model != cell.model)
         where = {key: shown[key] for key in ("value", "low", "high", "n")}
         return row, Candidate(cell=cell, **where, margin=margin, rivals=rivals, replies=cell.variant, whole=whole)
+
+    def _left_out(self, ours: Metric) -> str:
+        """Return how many replies a number leaves out because their label follows other text; "" for none."""
+        share = self.index.get(ours.model, ours.benchmark, ours.variant, ours.parser, FOLLOWS, ours.category)
+        if share is None or not share.value:
+            return ""
+        return f"{left_out_text(round(share.value * share.n), share.n)}."
 
     def _row(
         self, cell: PublishedCell, model: str | None, parser: str, verdict: str, reason: str, obstacle: str | None

@@ -95,8 +95,9 @@ def _correct(file: tables.Part, ids: Sequence[str], parsers: Sequence[str]) -> d
 def dual_series(params: Params, benchmark: str, answers: Sequence[Answers]) -> Iterator[Answers]:
     """Yield a series for each pair of variants with a dual accuracy, for every model and parser that answered both.
 
-    An answer is correct if the question is right as published, and refused when the refusal is right
-    (`known_unknowns.metrics.dual`).
+    An answer is correct if the question is right as published, and refused when the refusal is right. As in
+    ``dual_accuracy_answerable`` (`known_unknowns.metrics.dual`), questions whose published answer is the refusal are
+    left out.
     """
     by_series = {(a.series.model, a.series.parser, a.series.variant): a for a in answers}
     for pair in dual.combinations(params, benchmark):
@@ -104,7 +105,7 @@ def dual_series(params: Params, benchmark: str, answers: Sequence[Answers]) -> I
             second = by_series.get((model, parser, pair.variants[1]))
             if variant == pair.variants[0] and second is not None:
                 at_second, at_first = _common_places(second.ids, first.ids)
-                counted = second.refusal_is_right[at_second]
+                counted = second.refusal_is_right[at_second] & ~first.refusal_is_right[at_first]
                 if counted.any():
                     yield _both_correct(pair.name, first, second, at_first[counted], at_second[counted])
 
@@ -220,9 +221,10 @@ class Selection:
 def compare_selection(params: Params, selection: Selection, files: EditionFiles) -> list[PairedRow]:
     """Compare what was selected, in all pairs. DataError if scores are missing.
 
-    Variants without content (`Variant.content_free`) are left out. Models are also compared by their dual accuracy on
-    two selected variants (`known_unknowns.metrics.dual`); the variant of such a row is ``<first>+<second>``. The tests
-    are corrected for the pairs that have the same benchmark and, if models are compared, the same variant and parser.
+    Variants without content (`Variant.content_free`) are left out. Models are also compared by their dual accuracy of
+    answerable questions on two selected variants (`known_unknowns.metrics.dual`); the variant of such a row is
+    ``<first>+<second>``. The tests are corrected for the pairs that have the same benchmark and, if models are
+    compared, the same variant and parser.
     """
     selection.check(params)
     rows: list[PairedRow] = []

@@ -5,7 +5,8 @@ confidence (0.9, if the behaviour has none of its own) to the option that they r
 other options on offer.
 
 Three behaviours have a known calibration. With confidence c, drawn for each question, an answer is right with
-probability c (calibrated), c - 0.25 (overconfident), or 0.5 (uninformative). They never refuse, unless that is right.
+probability c (calibrated), c - 0.25 (overconfident), or 0.5 (uninformative). They refuse where that is right, whatever
+was drawn: of right and wrong answers there, only the wrong ones would be attempts.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ def _calibrated(behaviour: str, turn: Turn, key: AnswerKey) -> str:
     right, stated = _calibration(behaviour, turn)
     if turn.step == CONFIDENCE:
         return f"Confidence: {stated}%"
+    if key.refuse and key.right == key.refuse:
+        return key.refuse
     draw = random.Random(f"{behaviour}:{turn.scripted_seed}:{turn.question_id}")
     if 100 * draw.random() < right or not turn.labels:
         return key.right
@@ -94,6 +97,8 @@ class Respondent:
         self.facts: Mapping[str, Any] = {"engine": "respondent", "behaviour": entry.behaviour}
         if entry.behaviour == "uniform":
             self.facts = {**self.facts, "draws": "by question, turn and images"}
+        if entry.behaviour in CALIBRATIONS:
+            self.facts = {**self.facts, "where the refusal is right": "refuses"}
         self.about: Mapping[str, Any] = {"known_unknowns": __version__}
         self.notes: Path | None = None
 

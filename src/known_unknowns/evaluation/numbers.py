@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from known_unknowns.evaluation.trial import CHANGED
-from known_unknowns.metrics.dual import DUAL, SEPARATOR
+from known_unknowns.metrics.dual import ANSWERABLE, SEPARATOR
 from known_unknowns.metrics.summary import main_parser
 from known_unknowns.records import OVERALL, UNUSABLE, Metric
 from known_unknowns.tables.aligned_text import align
@@ -34,7 +34,7 @@ def numbers_of(metrics: Sequence[Metric], variants: Sequence[str]) -> list[Numbe
     main = variants[0]
     wanted = [
         ("accuracy", main, "accuracy"),
-        ("dual accuracy", f"{main}{SEPARATOR}{CHANGED}", DUAL),
+        ("dual accuracy", f"{main}{SEPARATOR}{CHANGED}", ANSWERABLE),
         ("refused", CHANGED, "recognised_refused"),
         *((label, variant, name) for variant in variants for label, name in _OF_BOTH),
     ]

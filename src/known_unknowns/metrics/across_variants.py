@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from known_unknowns.benchmark.metrics import AcrossVariants
-from known_unknowns.metrics.answers import Cells, categories, undefined
+from known_unknowns.metrics.answers import Cells, categories, replies_left_out, undefined
 from known_unknowns.metrics.estimates import ratio_estimates
 from known_unknowns.metrics.rows import UNPAIRED, rows, without_undefined
 from known_unknowns.records import Metric, Repeat
@@ -42,7 +42,8 @@ def across_variants(
                 return
             members, left_out[repeat] = _members(blank.benchmark, of_variants, shared[0].index)
             common[repeat] = {category: int(flags.sum()) for category, flags in members.items()}
-            estimates[repeat] = ratio_estimates(found, members, shared[0]["cluster"].to_numpy())
+            clusters = shared[0]["cluster"].to_numpy()
+            estimates[repeat] = ratio_estimates(found, members, clusters, replies_left_out(shared))
         if not estimates:
             continue
         metrics: list[Metric] = []

@@ -18,12 +18,15 @@ from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.answer_columns import TEXT, answer_schema
 from known_unknowns.errors import DataError
-from known_unknowns.records import ABSTAINED, ANSWERED, FAILED, OVERALL, REFUSED, Cell, Repeat
+from known_unknowns.records import ABSTAINED, ANSWERED, FAILED, LIKELIHOOD, OVERALL, REFUSED, Cell, Repeat
 from known_unknowns.tables.confidence_sources import PARSER, REFUSAL, SAMPLES
 from known_unknowns.tables.parquet import CELL, Part
 
 Cells = Mapping[Repeat, pd.DataFrame]
 """The cells of one variant and parser."""
+
+FEWEST_SAMPLES = 3
+"""Replies to a question below which `SAMPLES` is no confidence: one other reply agrees or does not."""
 
 _CELL = CELL.names
 
@@ -78,15 +81,16 @@ def complete(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def _agreement(answers: pd.DataFrame) -> pd.Series:
-    """The share of the samples of a reply that choose the option with the same text as this one.
+    """The share of the other samples of a reply that choose the option with the same text as this one.
 
-    A reply counts itself; failed ones do not count. NaN if no option was chosen, if there is no other reply, and under
-    other parsers than that of confidences.
+    With itself, a reply would raise its own confidence. Failed replies do not count. NaN if no option was chosen, if
+    there are fewer than `FEWEST_SAMPLES` replies, and under other parsers than that of confidences.
     """
     question = [answers["variant"], answers["parser"], answers["question_id"], answers["seed"]]
     replied = (answers["outcome"] != FAILED).groupby(question, observed=True).transform("sum")
     equal = answers.groupby([*question, answers["chosen_text"]], observed=True)["choice"].transform("size")
-    return (equal / replied).where((replied > 1) & (answers["parser"] == PARSER))
+    is_known = (replied >= FEWEST_SAMPLES) & (answers["parser"] == PARSER)
+    return ((equal - 1) / (replied - 1)).where(is_known)
 
 
 def _check_questions(answers: pd.DataFrame, file: Path) -> None:
@@ -139,6 +143,18 @@ def labels_of(answers: pd.DataFrame) -> list[str]:
     for options in answers["options"].unique():
         found.update(json.loads(options))
     return sorted(found)
+
+
+def replies_left_out(cells: Iterable[pd.DataFrame]) -> np.ndarray:
+    """Flag the questions that the parser likelihood leaves out in any cell, because the label follows other text.
+
+    None where its metrics are undefined as a whole, and under other parsers.
+    """
+    of_cells = []
+    for cell in cells:
+        is_used = (cell["parser"] == LIKELIHOOD) & (cell["undefined"] == "")
+        of_cells.append((cell["label_follows_text"] & is_used).to_numpy(dtype=bool))
+    return np.any(of_cells, axis=0)
 
 
 def undefined(cells: Iterable[pd.DataFrame]) -> str:

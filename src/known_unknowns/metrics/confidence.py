@@ -54,6 +54,7 @@ from known_unknowns.records import Metric
 
 BINS = 10
 """Number of bins of equal mass. Their bias is simulated in bench/confidence."""
+_ROUNDING = 1e-9
 LOW_BOUND, HIGH_BOUND = "_low_bound", "_high_bound"
 """Ends of the names of the bounds of a metric of refusals (`refusal_bounds`)."""
 
@@ -185,6 +186,7 @@ def calibration_errors(confidence: np.ndarray, correct: np.ndarray, *, bins: int
     found, place = binned(confidence, correct, bins)
     n, ones = len(confidence), np.ones(len(confidence))
     gap = found.confidence - found.accuracy
+    gap[np.abs(gap) < _ROUNDING] = 0.0  # else the sign of a gap of 0, and the interval, would be that of rounding
     parts = np.sign(gap)[place] * (confidence - correct)
     value = float(parts.mean())
     # the variance of an accuracy of 0 or 1 is not 0: one right and one wrong attempt are added (Laplace)

@@ -14,14 +14,16 @@ import pandas as pd
 import pyarrow as pa
 
 from known_unknowns.benchmark.metrics import Ratio, no_option_is_right
-from known_unknowns.metrics.answers import Cells
+from known_unknowns.metrics.answers import FEWEST_SAMPLES, Cells
 from known_unknowns.metrics.confidence import Statistic, calibration, estimated, refusal_bounds, widened
 from known_unknowns.metrics.estimates import Estimates, ratio_estimates
+from known_unknowns.metrics.proportions import FOLLOWS
 from known_unknowns.metrics.rows import rows
 from known_unknowns.records import ABSTAINED, ANSWERED, OVERALL, REFUSED, Metric, Repeat
 from known_unknowns.tables import CONFIDENCES
 from known_unknowns.tables.confidence_sources import (
     COLUMNS,
+    FOLLOWS_TEXT,
     KNOWN,
     LETTERS,
     OPTION_TEXT,
@@ -34,7 +36,7 @@ from known_unknowns.tables.confidence_sources import (
 NOT_AGAIN = "no refused question is asked again without the refusal option, as the protocol forced_choice does"
 NOTHING_RIGHT = "no option but the refusal is right"
 _NOT_ASKED = "not asked: confidence: [{}] of the edition in params.yaml asks for it"
-_ONE_SAMPLE = "one reply to each question; samples in params.yaml asks for more"
+_FEW_SAMPLES = f"fewer than {FEWEST_SAMPLES} replies to each question; samples in params.yaml asks for more"
 
 
 def attempted(cell: pd.DataFrame) -> pd.Series:
@@ -66,9 +68,11 @@ def _why_absent(source: str, cells: Cells, *, asks_again: bool) -> str:
         return ""
     cell = next(iter(cells.values()))
     if source == LETTERS:
-        return low_mass(cell["label_mass"].dropna()) or "no label has a probability"
+        follows = any(cell["label_follows_text"].any() for cell in cells.values())
+        reason = FOLLOWS_TEXT if follows else "no label has a probability"
+        return low_mass(cell["label_mass"].dropna()) or reason
     if source == SAMPLES:
-        return _ONE_SAMPLE
+        return _FEW_SAMPLES
     name = VERBALISED if source == VERBALISED else OPTION_TEXT
     errors = cell[f"{name}_error"].dropna()
     if errors.empty:
@@ -116,7 +120,10 @@ def _of_attempts(row: Metric, source: str, cells: Cells, confidence: float) -> I
         if cell[source].isna().all():
             continue
         known = attempted(cell) & cell[source].notna()
-        shares[repeat] = _share_known(cell, Ratio(known, attempted(cell)))
+        ratios = {KNOWN: Ratio(known, attempted(cell))}
+        if source == LETTERS:
+            ratios[FOLLOWS] = Ratio(attempted(cell) & cell["label_follows_text"], attempted(cell))
+        shares[repeat] = _shares(cell, ratios)
         counted = cell[known]
         if len(counted):
             statistics[repeat] = calibration(counted[source].to_numpy(), counted["correct"].to_numpy())
@@ -131,7 +138,7 @@ def _of_refusals(row: Metric, cells: Cells, confidence: float) -> Iterator[Metri
     unknown = total = 0
     for repeat, cell in cells.items():
         tried, refusals, right = attempted(cell), refused(cell), cell["would_be_right"]
-        shares[repeat] = _share_known(cell, Ratio(refusals & right.notna(), refusals))
+        shares[repeat] = _shares(cell, {KNOWN: Ratio(refusals & right.notna(), refusals)})
         unknown, total = unknown + int((refusals & right.isna()).sum()), total + int(refusals.sum())
         statistics[repeat] = refusal_bounds(tried.to_numpy(), refusals.to_numpy(), right.to_numpy())
         n = int((tried | refusals).sum())
@@ -141,10 +148,10 @@ def _of_refusals(row: Metric, cells: Cells, confidence: float) -> Iterator[Metri
     yield from _rows_of_statistics(row, estimates, statistics, confidence, note=note)
 
 
-def _share_known(cell: pd.DataFrame, ratio: Ratio) -> Estimates:
-    """The estimate of `KNOWN` over all questions."""
+def _shares(cell: pd.DataFrame, ratios: Mapping[str, Ratio]) -> Estimates:
+    """The estimates of shares, such as `KNOWN`, over all questions."""
     everything = {OVERALL: np.ones(len(cell), dtype=bool)}
-    return ratio_estimates({KNOWN: ratio}, everything, cell["cluster"].to_numpy())[OVERALL]
+    return ratio_estimates(ratios, everything, cell["cluster"].to_numpy())[OVERALL]
 
 
 def _groups(cells: Cells) -> np.ndarray:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from known_unknowns.config import Params
 
-DUAL = "dual_accuracy"
+DUAL, ANSWERABLE = "dual_accuracy", "dual_accuracy_answerable"
 SEPARATOR = "+"
 """The entry of a pair in the column of variants is ``<first>+<second>``."""
 AS_PUBLISHED = ("original", "shuffled_options")
@@ -96,7 +96,7 @@ def dual_accuracy(cells: Sequence[pd.DataFrame]) -> dict[str, Ratio]:
     answerable = pairs & ~published["refusal_is_correct"]
     return {
         DUAL: Ratio(right & refused, pairs),
-        "dual_accuracy_answerable": Ratio(right & refused & answerable, answerable),
+        ANSWERABLE: Ratio(right & refused & answerable, answerable),
         "right_as_published": Ratio(right, pairs),
         "refused_when_changed": Ratio(refused, pairs),
         "recognised_when_changed": Ratio(recognised, pairs),

@@ -10,7 +10,9 @@ import numpy as np
 from known_unknowns.benchmark.metrics import Ratio, RiskCoverage
 from known_unknowns.metrics import intervals
 from known_unknowns.metrics.intervals import Interval
+from known_unknowns.metrics.proportions import FOLLOWS
 from known_unknowns.metrics.selective import aurc, aurc_without_groups, error_weights
+from known_unknowns.tables.confidence_sources import FOLLOWS_TEXT
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,10 @@ class Estimates:
 
 
 def ratio_estimates(
-    ratios: Mapping[str, Ratio], categories: Mapping[str, np.ndarray], column: np.ndarray
+    ratios: Mapping[str, Ratio],
+    categories: Mapping[str, np.ndarray],
+    column: np.ndarray,
+    left_out: np.ndarray | None = None,
 ) -> dict[str, Estimates]:
     """Estimate ratios in each category.
 
@@ -131,6 +136,8 @@ def ratio_estimates(
         The questions of each category.
     column : ndarray of int, shape (questions,)
         The group of each question, as a number.
+    left_out : ndarray of bool, shape (questions,), optional
+        Questions that count in no ratio but `FOLLOWS` (`known_unknowns.metrics.answers.replies_left_out`).
 
     Returns
     -------
@@ -141,13 +148,18 @@ def ratio_estimates(
     above, below = (
         np.array([np.asarray(ratio[part], dtype=np.float64) for ratio in ratios.values()]) for part in range(2)
     )
+    if left_out is not None:
+        kept = np.array([~left_out | (name == FOLLOWS) for name in names])
+        above, below = above * kept, below * kept
     lowest = np.array([ratio.lowest for ratio in ratios.values()])
-    return {
-        category: _estimate(
-            names, above.compress(members, axis=1), below.compress(members, axis=1), lowest, column[members]
-        )
-        for category, members in categories.items()
-    }
+    reasons = {name: ratio.reason for name, ratio in ratios.items() if ratio.reason}
+    found = {}
+    for category, members in categories.items():
+        parts = (values.compress(members, axis=1) for values in (above, below))
+        found[category] = _estimate(names, *parts, lowest, column[members]).undefine(reasons)
+        if left_out is not None and len(column[members]) and left_out[members].all():
+            found[category] = found[category].undefine({name: FOLLOWS_TEXT for name in names if name != FOLLOWS})
+    return found
 
 
 def mean_over_seeds(seeds: Sequence[Estimates]) -> Estimates:
@@ -229,9 +241,9 @@ def with_area(estimated: Estimates, name: str, curve: RiskCoverage, column: np.n
     name : str
         Name of the metric.
     curve : RiskCoverage
-        Confidence and error of each question of the category.
+        Confidence and error of the category's questions, or of some of them.
     column : ndarray of int, shape (questions,)
-        The group of each question, as a number.
+        The group of each of these questions, as a number.
 
     Returns
     -------
@@ -245,14 +257,17 @@ def with_area(estimated: Estimates, name: str, curve: RiskCoverage, column: np.n
     if len(groups) > 1:
         without = aurc_without_groups(curve, column, len(groups))
         residuals = (without.mean() - without) * sizes.sum() * (1 - 1 / len(groups))
+    places = np.searchsorted(estimated.groups, groups)
+    all_residuals, all_sizes = np.zeros(len(estimated.groups)), np.zeros(len(estimated.groups))
+    all_residuals[places], all_sizes[places] = residuals, sizes
     return Estimates(
         names=[*estimated.names, name],
         n=estimated.n,
         value=np.append(estimated.value, value),
         denominator=np.append(estimated.denominator, len(column)),
         groups=estimated.groups,
-        residuals=np.column_stack([estimated.residuals, residuals]),
-        sizes=np.column_stack([estimated.sizes, sizes]),
+        residuals=np.column_stack([estimated.residuals, all_residuals]),
+        sizes=np.column_stack([estimated.sizes, all_sizes]),
         binary=np.append(estimated.binary, False),
         proportion=np.append(estimated.proportion, True),
         lowest=np.append(estimated.lowest, 0.0),

@@ -15,7 +15,7 @@ from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.metrics import AcrossVariants, RiskCoverage
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.across_variants import across_variants
-from known_unknowns.metrics.answers import Cells, categories, cells_of, labels_of, read, undefined
+from known_unknowns.metrics.answers import Cells, categories, cells_of, labels_of, read, replies_left_out, undefined
 from known_unknowns.metrics.confidence_sources import confidence_table, metrics_of_sources
 from known_unknowns.metrics.consistency import across_samples, across_seeds
 from known_unknowns.metrics.estimates import Estimates, mean_over_seeds, ratio_estimates, with_area
@@ -29,7 +29,7 @@ from known_unknowns.metrics.proportions import (
     ratios,
     undefined_ratios,
 )
-from known_unknowns.metrics.rows import rows, with_intervals, without_undefined
+from known_unknowns.metrics.rows import ALWAYS_DEFINED, left_out_text, rows, with_intervals, without_undefined
 from known_unknowns.protocols import PROTOCOLS
 from known_unknowns.records import Cell, Metric
 from known_unknowns.tables.confidence_sources import PARSER
@@ -147,8 +147,16 @@ def _of_cells(
         category = of_category[0].category
         shown = list(cells) if of is None else [of]
         right = np.concatenate([right_labels[at][members[at][category]] for at in shown])
-        found += [*of_category, *_derived(of_category, right)]
+        out = np.concatenate([replies_left_out([cells[at]])[members[at][category]] for at in shown])
+        found += [_noting(metric, out) for metric in (*of_category, *_derived(of_category, right))]
     return found
+
+
+def _noting(metric: Metric, out: np.ndarray) -> Metric:
+    """Return a metric whose method says how many replies are left out."""
+    if metric.value is None or metric.name in ALWAYS_DEFINED or not out.any():
+        return metric
+    return replace(metric, method=f"{metric.method}; {left_out_text(np.count_nonzero(out), len(out))}")
 
 
 def _estimates(
@@ -168,14 +176,17 @@ def _estimates(
             raise ValueError(text)
     clusters = cell["cluster"].to_numpy()
     all_ratios = ratios(cell, labels, content_free=content_free) | dict(own) | mass(cell)
-    by_category = ratio_estimates(all_ratios, members, clusters)
+    out = replies_left_out([cell])
+    by_category = ratio_estimates(all_ratios, members, clusters, out)
     for category, reasons in undefined_ratios(cell, members).items():
         by_category[category] = by_category[category].undefine(reasons)
     for name, curve in hooks.curves(cell).items():
-        if curve.defined:
+        if RiskCoverage(curve.confidence[~out], curve.wrong[~out]).defined:
             for category, flags in members.items():
-                part = RiskCoverage(curve.confidence[flags], curve.wrong[flags])
-                by_category[category] = with_area(by_category[category], name, part, clusters[flags])
+                counted = flags & ~out
+                part = RiskCoverage(curve.confidence[counted], curve.wrong[counted])
+                if counted.any():
+                    by_category[category] = with_area(by_category[category], name, part, clusters[counted])
     return by_category
 
 
@@ -188,10 +199,10 @@ def _derived(metrics: Sequence[Metric], right: np.ndarray) -> Iterator[Metric]:
     """
     known = {metric.name: metric for metric in metrics}
     accuracy, chance = known[ACCURACY], known[CHANCE].value
-    if accuracy.value is None or chance is None:
-        raise ValueError(f"category {accuracy.category!r} has no questions")
-    above = replace(accuracy, name=ABOVE_CHANCE, value=accuracy.value - chance)
-    if accuracy.low is not None and accuracy.high is not None:
+    above = replace(accuracy, name=ABOVE_CHANCE)
+    if accuracy.value is not None and chance is not None:
+        above = replace(above, value=accuracy.value - chance)
+    if chance is not None and accuracy.low is not None and accuracy.high is not None:
         method = f"{accuracy.method}, less chance"
         above = replace(above, low=accuracy.low - chance, high=accuracy.high - chance, method=method)
     yield above
@@ -213,7 +224,9 @@ def _across_repeats(blank: Metric, cells: Cells, confidence: float) -> Iterator[
         number = len(next(iter(compared.values())))
         if number < 2 or (unit == "seeds" and not compares_seeds):
             continue
-        found = [ratio_estimates(compute(part), members, clusters) for part in compared.values()]
+        found = [
+            ratio_estimates(compute(part), members, clusters, replies_left_out(part)) for part in compared.values()
+        ]
         for category in members:
             each = [estimates[category] for estimates in found]
             mean = mean_over_seeds(each) if len(each) > 1 else each[0]

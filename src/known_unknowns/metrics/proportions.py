@@ -48,13 +48,19 @@ import pandas as pd
 from known_unknowns.benchmark.metrics import Ratio, no_option_is_right
 from known_unknowns.records import LIKELIHOOD, OUTCOMES, Metric
 
-LABEL_MASS = "label_mass"
+LABEL_MASS, FOLLOWS = "label_mass", "label_follows_text"
 CHANCE, ABOVE_CHANCE, ACCURACY = "chance", "above_chance", "accuracy"
+HIGH_BOUND = "accuracy_high_bound"
 CONSTANT_ANSWER = "constant_answer"
 """The accuracy of a reply that is always the same label, the best one. It follows from the questions."""
 _CONSTANT_METHOD = "known from the questions, not estimated: always "
 RECOGNISED = ("recognised", "recognised_refused", "recognised_abstained")
 """The share that recognised that nothing can be answered, and its two parts."""
+NO_TEXT = frozenset({LIKELIHOOD, "option_text", "option_text_sum"})
+"""Parsers that do not read the text of a reply."""
+NO_ABSTENTION = NO_TEXT | {"official"}
+"""Parsers whose outcomes have no abstention."""
+NEVER_ABSTAINS = "the parser finds no abstention"
 SHARE = "share_"
 """The beginning of the names of the shares of answers, and of no metric of a benchmark."""
 
@@ -92,7 +98,7 @@ def ratios(cell: pd.DataFrame, labels: Sequence[str], *, content_free: bool = Fa
         "share_unparsed": Ratio(unparsed, everything),
         "share_cut": Ratio(cut, everything),
         "share_failed": Ratio(failed, everything),
-        "accuracy_high_bound": Ratio(correct | failed | without_label, everything),
+        HIGH_BOUND: Ratio(correct | failed | without_label, everything),
         CHANCE: Ratio(cell["chance"], everything),
         "recognised": Ratio((refused | abstained) & nothing, nothing),
         "recognised_refused": Ratio(refused & nothing, nothing),
@@ -104,10 +110,17 @@ def ratios(cell: pd.DataFrame, labels: Sequence[str], *, content_free: bool = Fa
 
 
 def mass(cell: pd.DataFrame) -> dict[str, Ratio]:
-    """Compute ``label_mass``, the mean probability of all labels together, under the likelihood parser alone."""
+    """Compute ``label_mass``, the mean probability of all labels together, and ``label_follows_text``.
+
+    The second is the share of replies that all other metrics leave out. Both are of the likelihood parser alone.
+    """
     if cell["parser"].iloc[0] != LIKELIHOOD:
         return {}
-    return {LABEL_MASS: Ratio(cell["label_mass"].fillna(0.0), cell["label_mass"].notna())}
+    everything = pd.Series(True, index=cell.index)
+    return {
+        LABEL_MASS: Ratio(cell["label_mass"].fillna(0.0), cell["label_mass"].notna()),
+        FOLLOWS: Ratio(cell["label_follows_text"], everything),
+    }
 
 
 def undefined_ratios(cell: pd.DataFrame, members: Mapping[str, np.ndarray]) -> dict[str, dict[str, str]]:
@@ -125,16 +138,24 @@ def undefined_ratios(cell: pd.DataFrame, members: Mapping[str, np.ndarray]) -> d
     dict from str to dict from str to str
         Reasons by category and metric.
     """
+    parser = cell["parser"].iloc[0]
+    impossible = {}
+    if parser in NO_ABSTENTION:
+        impossible |= {"share_abstained": NEVER_ABSTAINS, "recognised_abstained": NEVER_ABSTAINS}
+    if parser in NO_TEXT:
+        impossible["share_cut"] = "the parser reads no text, so that no reply is cut"
     refusable = (cell["refusal_label"] != "").to_numpy()
     refusal_is_correct = cell["refusal_is_correct"].to_numpy()
     nothing_is_right = no_option_is_right(cell).to_numpy()
     found: dict[str, dict[str, str]] = {}
     for category, flags in members.items():
-        reasons = found[category] = {}
+        reasons = found[category] = dict(impossible)
         if nothing_is_right[flags].all():
             reasons["accuracy_answered"] = "no option but the refusal is right"
         if not refusable[flags].any():
             reasons["recognised_refused"] = "no question offers a refusal"
+            if parser in NO_ABSTENTION:
+                reasons["recognised"] = "no question offers a refusal, and the parser finds no abstention"
         elif refusal_is_correct[flags & refusable].all():
             reasons["refusal_precision"] = "every refusal is right"
         elif not refusal_is_correct[flags].any():

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,11 @@ from known_unknowns.benchmark.headline import HeadlineNumber
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.files import atomic_path, write_text
 from known_unknowns.files.csv_cells import escape_row
-from known_unknowns.metrics.dual import DUAL, SEPARATOR, combinations
+from known_unknowns.metrics.dual import ANSWERABLE, DUAL, SEPARATOR, combinations
 from known_unknowns.metrics.index import headline, repeat_order
-from known_unknowns.metrics.proportions import CONSTANT_ANSWER, RECOGNISED, SHARE
-from known_unknowns.records import OVERALL, UNUSABLE, Metric
-from known_unknowns.variants.of_benchmark import content_free, unusable_outcomes
+from known_unknowns.metrics.proportions import ACCURACY, CONSTANT_ANSWER, HIGH_BOUND, RECOGNISED, SHARE
+from known_unknowns.records import OVERALL, UNPARSED, UNUSABLE, Metric
+from known_unknowns.variants.of_benchmark import content_free, removes_options
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -39,6 +40,7 @@ HEADLINE_METRICS = (
     "share_unparsed",
     "share_cut",
     "share_failed",
+    ANSWERABLE,
     DUAL,
 )
 """Metrics of every variant's row in headline.csv, besides the accuracy; a benchmark adds its own
@@ -46,13 +48,14 @@ HEADLINE_METRICS = (
 UNUSABLE_LIMIT = 0.2
 """A model with a larger share of unusable replies has no rank, no test and no sentence."""
 COLUMNS = (
-    *("model", "benchmark", "number", "label", "metric", "variant", "parser", "value", "low", "high", "n", "method"),
-    *("unusable", "unusable_replies", "caveat"),
+    *("model", "benchmark", "number", "label", "metric", "variant", "parser", "value", "low", "high"),
+    *("n", "denominator", "method", "unusable", "unusable_replies", "caveat"),
 )
-"""Columns of the leaderboard. ``n`` counts questions; ``unusable`` is the share of unusable replies to them."""
+"""Columns of the leaderboard. ``n`` counts questions; the denominator of a ratio may be smaller. ``unusable`` is the
+share of unusable replies to these questions."""
 _OF_INTERVAL = ("low", "high", "n", "method")
 _CONSTANT_LABEL = f"{CONSTANT_ANSWER}_label"
-_INTERVALS = {"accuracy": "", DUAL: f"{DUAL}_"}
+_INTERVALS = {"accuracy": "", ANSWERABLE: f"{ANSWERABLE}_", DUAL: f"{DUAL}_"}
 """Prefixes of the columns of intervals in the headline table, by metric."""
 _DIGITS = 6
 
@@ -109,7 +112,7 @@ def numbers_of(params: Params, benchmark: str) -> list[tuple[HeadlineNumber, str
     pairs = [each.name for each in combinations(params, benchmark) if not free & set(each.variants)]
     found = []
     for number in declared.headline:
-        known = pairs if number.metric == DUAL else [name for name in names if name not in free]
+        known = pairs if number.metric in (ANSWERABLE, DUAL) else [name for name in names if name not in free]
         if number.variants:
             known = [
                 variant
@@ -119,6 +122,12 @@ def numbers_of(params: Params, benchmark: str) -> list[tuple[HeadlineNumber, str
             ]
         found += [(number, known[0])] if known else []
     return found
+
+
+def main_variant(params: Params, benchmark: str) -> str:
+    """Return the variant of the number that ranks models, of a pair the first; "" without such a number."""
+    ranking = next((variant for number, variant in numbers_of(params, benchmark) if number.ranks), "")
+    return ranking.split(SEPARATOR)[0]
 
 
 def headline_of(params: Params, benchmark: str, lookup: Lookup) -> list[HeadlineValue]:
@@ -138,18 +147,32 @@ def headline_of(params: Params, benchmark: str, lookup: Lookup) -> list[Headline
 def unusable_of(params: Params, benchmark: str, lookup: Lookup, variant: str) -> Unusable | None:
     """Return the unusable replies to a variant; of a combination of variants, to the one with the largest share.
 
-    Which replies are unusable depends on the variant (`unusable_outcomes`). None if no share was measured.
+    Where the right option is removed, an unparsed reply with a label is wrong, but not unusable (`removes_options`).
+    None if no share was measured.
     """
     across = [*combinations(params, benchmark), *registry.get(benchmark).metrics().across_variants]
     parser, found = main_parser(params.parsers), []
     for part in next((each.variants for each in across if each.name == variant), (variant,)):
-        kinds = unusable_outcomes(params, part) if part in params.variants(benchmark) else UNUSABLE
-        measured = {outcome: lookup(part, parser, f"{SHARE}{outcome}") for outcome in kinds}
-        shares = {name: (m.value, m.n) for name, m in measured.items() if m is not None and m.value is not None}
-        if shares:
-            counts = {name: round(share * n) for name, (share, n) in shares.items()}
-            found.append(Unusable(part, max(n for _, n in shares.values()), sum(s for s, _ in shares.values()), counts))
+        measured = {outcome: lookup(part, parser, f"{SHARE}{outcome}") for outcome in UNUSABLE}
+        defined = {name: m for name, m in measured.items() if m is not None and m.value is not None}
+        if not defined:
+            continue
+        shares = {name: m.value or 0.0 for name, m in defined.items()}
+        if part in params.variants(benchmark) and removes_options(params, part):
+            shares[UNPARSED] = _unparsed_without_label(partial(lookup, part, parser), shares)
+        n = max(m.n for m in defined.values())
+        counts = {name: round(share * n) for name, share in shares.items()}
+        found.append(Unusable(part, n, sum(shares.values()), counts))
     return max(found, key=lambda each: each.share, default=None)
+
+
+def _unparsed_without_label(lookup: Callable[[str], Metric | None], shares: Mapping[str, float]) -> float:
+    """The share of unparsed replies without a label: ``accuracy_high_bound`` counts these, cut and failed ones."""
+    bound, accuracy = (
+        0.0 if (metric := lookup(name)) is None else metric.value or 0.0 for name in (HIGH_BOUND, ACCURACY)
+    )
+    others = sum(share for outcome, share in shares.items() if outcome != UNPARSED)
+    return max(0.0, bound - accuracy - others)
 
 
 def lookup_in(metrics: Iterable[Metric]) -> Lookup:
@@ -168,7 +191,8 @@ def leaderboard_rows(params: Params, model: str, benchmark: str, metrics: Iterab
         number, metric, unusable = each.number, each.metric, each.unusable
         values: tuple[Any, ...] = (
             *(model, benchmark, number.name, number.label, number.metric, each.variant, metric.parser),
-            *(*map(rounded, (metric.value, metric.low, metric.high)), metric.n, metric.method),
+            *(*map(rounded, (metric.value, metric.low, metric.high)), metric.n),
+            *(rounded(metric.denominator), metric.method),
             *((rounded(unusable.share), unusable.replies) if unusable else (None, None)),
             caveat(params),
         )
@@ -222,10 +246,10 @@ def headline_rows(params: Params, metrics: Iterable[Metric]) -> tuple[list[str],
     """Return the columns and rows of the headline table: one row per model, benchmark, variant and parser.
 
     ``low``, ``high``, ``n`` and ``method`` are those of the accuracy. A pair of variants has rows of its own, with the
-    dual accuracy and its interval in columns that begin with its name; the other columns are empty there.
+    two dual accuracies and their intervals in columns that begin with their names; the other columns are empty there.
     """
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
-    of_dual = (f"{_INTERVALS[DUAL]}{column}" for column in _OF_INTERVAL)
+    of_dual = [_INTERVALS[name] + column for name in (ANSWERABLE, DUAL) for column in _OF_INTERVAL]
     columns = ["model", "benchmark", "variant", "parser", "accuracy", *_OF_INTERVAL, *HEADLINE_METRICS, *of_dual]
     columns.insert(columns.index(CONSTANT_ANSWER) + 1, _CONSTANT_LABEL)
     free = {benchmark: content_free(params, benchmark) for benchmark in params.benchmarks}

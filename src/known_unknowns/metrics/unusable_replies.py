@@ -10,11 +10,11 @@ import pandas as pd
 from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
-from known_unknowns.records import CUT, FAILED, Cell
+from known_unknowns.records import CUT, FAILED, UNPARSED, UNUSABLE, Cell
 from known_unknowns.tables import REPLIES, SCORES, read_columns
 from known_unknowns.tables.parquet import Part
 from known_unknowns.unusable import CUT_OFF, EMPTY, REMEDIES
-from known_unknowns.variants.of_benchmark import unusable_outcomes
+from known_unknowns.variants.of_benchmark import removes_options
 
 _SHOWN = 120
 """Length of a quoted reply."""
@@ -51,13 +51,14 @@ def outcomes(
     found: list[tuple[str | None, str]] = []
     turn = ["question_id", "turn"]
     for cell in cells:
-        kinds = unusable_outcomes(params, cell.variant)
         replies, scores = (Part(path(model, benchmark), cell) for path in (files.replies, files.scores))
         texts = read_columns(replies, REPLIES, [*turn, "step", "reply", "error"]).to_pandas()
-        parsed = read_columns(scores, SCORES, [*turn, "parser", "outcome"]).to_pandas()
+        parsed = read_columns(scores, SCORES, [*turn, "parser", "outcome", "label"]).to_pandas()
         of_parser = parsed[parsed["parser"] == parser]
         answers = texts[texts["step"] == ANSWER].merge(of_parser, on=turn)
-        usable = ~answers["outcome"].isin(kinds)
+        usable = ~answers["outcome"].isin(UNUSABLE)
+        if removes_options(params, cell.variant):
+            usable |= (answers["outcome"] == UNPARSED) & answers["label"].notna()
         outcome = answers["outcome"].astype(object).mask(usable, None)
         text = answers["error"].replace("", pd.NA).fillna(answers["reply"])
         found += zip(outcome, text, strict=True)

@@ -19,7 +19,7 @@ from known_unknowns.metrics import dual
 from known_unknowns.metrics.proportions import RECOGNISED
 from known_unknowns.metrics.run import Run
 from known_unknowns.metrics.summary import HeadlineValue, Unusable, headline_of, numbers_of
-from known_unknowns.records import UNPARSED, Metric
+from known_unknowns.records import Metric
 from known_unknowns.report import charts
 from known_unknowns.report import confidence as confidences
 from known_unknowns.report.charts import Axis, Coordinate, Point
@@ -38,12 +38,13 @@ from known_unknowns.report.formatting import (
 )
 from known_unknowns.report.shell import QUESTIONS
 from known_unknowns.report.tables import ACCURACY, confidence
+from known_unknowns.variants.of_benchmark import removes_options
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
     from known_unknowns.config.models import Card
 
-_TESTED = (ACCURACY, dual.DUAL)
+_TESTED = (ACCURACY, dual.ANSWERABLE)
 """Metrics by which models are compared in pairs."""
 _COUNTED = {ACCURACY: "right", **dict(zip(RECOGNISED, ("recognised", "refused", "abstained"), strict=True))}
 """Outcomes that a metric counts, as the question browser names them."""
@@ -133,7 +134,7 @@ class Overview:
     @cached_property
     def pair(self) -> str | None:
         """The pair of variants of the primary number; None if it is of one variant."""
-        return self.numbers[self.primary] if self.primary and self.primary.metric == dual.DUAL else None
+        return self.numbers[self.primary] if self.primary and self.primary.metric == dual.ANSWERABLE else None
 
     @cached_property
     def main(self) -> str:
@@ -205,7 +206,7 @@ class Overview:
         filters = {} if metric.parser == self.run.main_parser else {"parser": metric.parser}
         if not metric.value:
             return self.link(model, self.main, **filters)
-        if number.metric == dual.DUAL:
+        if number.metric == dual.ANSWERABLE:
             return self.link(model, variant.split(dual.SEPARATOR)[1], relation=variant, **filters)
         if variant in self.run.variants and number.metric in _COUNTED:
             return self.link(model, variant, outcome=_COUNTED[number.metric], **filters)
@@ -314,7 +315,7 @@ def _note(overview: Overview, number: HeadlineNumber) -> str:
 
 def _short(metric: Metric | None) -> Cell:
     """Return a cell with the interval below the value."""
-    return replace(metric_cell(metric), kind="number stacked", denominator="")
+    return replace(metric_cell(metric), kind="number stacked")
 
 
 def _linked(overview: Overview, model: str, number: HeadlineNumber) -> Cell:
@@ -335,7 +336,8 @@ def _unusable(overview: Overview, model: str) -> Cell:
     found = overview.unusable(model)
     if found is None:
         return Cell(DASH, title="not measured")
-    outcome = "unusable" if UNPARSED in found.counts else "cut_or_failed"
+    is_changed = found.variant in overview.run.variants and removes_options(overview.run.params, found.variant)
+    outcome = "no_label" if is_changed else "unusable"
     link = overview.link(model, found.variant, outcome=outcome) if found.replies else ""
     return Cell(f"{100 * found.share:.1f}", n=found.n, title=found.text(), link=link, kind="number stacked")
 

@@ -100,12 +100,17 @@ def build(
     compared = read_comparison(comparison)
     compared_models = [] if pairs is None else read_model_comparison(pairs)
     description = provenance.describe_run(params, results=results, data=data, root=root or Path.cwd())
-    parts, environment = [], shell.environment(private)
+    overviews, environment = [], shell.environment(private)
     for benchmark in params.benchmarks:
         run = run_of(params, numbers, benchmark)
         rows = with_notes((row for row in compared if row.benchmark == benchmark), findings(benchmark))
         shown = Overview(run, rows, [row for row in compared_models if row.benchmark == benchmark])
-        parts.append(_part(shown, private, environment, results=results, data=data, checks=checks))
+        overviews.append(shown)
+    corrected = confidence.corrected_tests([shown.run for shown in overviews])
+    parts = []
+    for shown in overviews:
+        part = _part(shown, private, environment, corrected, results=results, data=data, checks=checks)
+        parts.append(part)
     pages = {}  # all text is rendered before the first file is written
     for file, template, values, scripts in _pages(params, parts, compared, description):
         paths = [shell.STATIC / name for name in ("tables.js", "export.js", "page.js", *scripts)]
@@ -151,6 +156,7 @@ def _part(
     shown: Overview,
     private: PrivateTexts,
     environment: Environment,
+    corrected: confidence.Corrected,
     *,
     results: Path,
     data: Path,
@@ -181,7 +187,7 @@ def _part(
         "consistency": metric_tables.consistency(run),
         "parsers": metric_tables.disagreement(run, results),
         "errors": metric_tables.error_shares(run, results),
-        "confidence": confidence.build(run, data=data, results=results),
+        "confidence": confidence.build(run, data=data, results=results, corrected=corrected),
         "verdicts": verdict_tables.comparison(rows, run.parsers),
         "audit": _audit(run.benchmark, title, environment),
         "published_data": checking.data_numbers(run.benchmark, title, counted),

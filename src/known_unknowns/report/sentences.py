@@ -109,7 +109,7 @@ def facts_of(overview: Overview) -> Facts:
         baselines=len(overview.baselines),
         label=number.label,
         number=_shown(best),
-        n=f"{best.n:,}",
+        n=f"{best.n if best.denominator is None else best.denominator:,.0f}",
         is_dual=overview.pair is not None and best.value > 0,
         is_zero=best.value == 0,
         lower_is_better=number.lower_is_better,

@@ -59,7 +59,7 @@ def best_pairs(overviews: Sequence[Overview]) -> Table:
         for row in overview.tests
     ]
     columns = ("result", "difference", "model", "other", "p, corrected", "n")
-    caption = "All pairs of models by dual accuracy, or by accuracy where it is not defined, in percent"
+    caption = "All pairs of models by dual accuracy of answerable questions, or by accuracy without one, in percent"
     return make_table(caption, ("Benchmark", "Model", "Other"), columns, rows)
 
 

@@ -30,8 +30,9 @@ from known_unknowns.records import (
 )
 from known_unknowns.scoring import confidence, has_input
 from known_unknowns.scoring.dialogues import ScoresByTurn, final_answers
-from known_unknowns.scoring.likelihood import label_mass
-from known_unknowns.tables.confidence_sources import PARSER, low_mass
+from known_unknowns.scoring.likelihood import label_follows_text, label_mass
+from known_unknowns.scoring.option_text import OPTION_TEXT, OPTION_TEXT_SUM
+from known_unknowns.tables.confidence_sources import FOLLOWS_TEXT, PARSER, low_mass
 from known_unknowns.tables.parquet import Source, checked
 
 
@@ -73,13 +74,17 @@ def answer_table(
     of_questions = [_of_question(question, turn) for (question, _), turn in zip(pairs, answers, strict=True)]
     masses = [columns["label_mass"] for columns in of_questions]
     little_mass = low_mass(mass for mass in masses if mass is not None)
+    if not any(mass is not None for mass in masses) and any(each["label_follows_text"] for each in of_questions):
+        little_mass = FOLLOWS_TEXT  # no reply begins with a label
     rows = []
     for parser in parsers:
         undefined = _undefined(parser, pairs, little_mass)
         for (question, turns), answer, of_question in zip(pairs, answers, of_questions, strict=True):
             of_turns = _scores_of(question, turns, answer, parser, scores.get(parser), file)
             score = of_turns.pop(answer.turn)
-            forced = next((other for other in reversed(of_turns.values()) if other.step == FORCED), None)
+            forced = None
+            if parser not in (OPTION_TEXT, OPTION_TEXT_SUM):  # no likelihoods are asked without the refusal option
+                forced = next((other for other in reversed(of_turns.values()) if other.step == FORCED), None)
             of_score = _of_score(question, score, forced)
             if parser == PARSER:
                 of_score |= _confidences(question, turns, answer, score, forced, little_mass)
@@ -127,6 +132,7 @@ def _of_question(question: Question, answer: AnsweredTurn) -> dict[str, Any]:
         "chance": 0.0 if question.answer is None else 1 / len(options),
         "options": json.dumps({option.label: option.text for option in options}),
         "label_mass": label_mass(answer),
+        "label_follows_text": label_follows_text(answer),
     }
 
 

@@ -16,9 +16,10 @@ from known_unknowns.tables.confidence_sources import LEAST_MASS
 
 
 def letters(turn: AnsweredTurn, question: Question, choice: int | None) -> float | None:
-    """Return the probability of the chosen option's label as the first token, among the offered labels.
+    """Return the probability of the chosen option's label at the reply's beginning, among the offered labels.
 
-    None if the labels together have less than `LEAST_MASS` of the probability.
+    None if the reply does not begin with a label (`known_unknowns.scoring.likelihood.label_follows_text`), or if the
+    labels together have less than `LEAST_MASS` of the probability.
 
     Parameters
     ----------

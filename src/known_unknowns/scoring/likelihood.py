@@ -3,14 +3,38 @@
 from __future__ import annotations
 
 import math
+import re
+from functools import lru_cache
 
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer, parse_label
+from known_unknowns.reasoning_marks import final_text
 from known_unknowns.records import AnsweredTurn, Question
 
 
-def label_mass(turn: AnsweredTurn) -> float | None:
-    """Return the probability of all offered labels together as the first token; None if it is unknown."""
+def label_follows_text(turn: AnsweredTurn) -> bool:
+    """Whether a reply with log-probabilities does not begin with an offered label.
+
+    An engine reads the log-probabilities at the reply's first bare label. After other text, they are conditional on
+    that text (docs/metrics.md#confidence), so that nothing is computed from them. Separated reasoning and marks, such
+    as "(" or "**", are no such text.
+    """
     if turn.reply.error is not None or not turn.reply.logprobs:
+        return False
+    labels = tuple(turn.reply.logprobs if turn.labels is None else turn.labels)
+    return not _beginning(labels).match(final_text(turn.reply.text).text)
+
+
+@lru_cache(maxsize=64)
+def _beginning(labels: tuple[str, ...]) -> re.Pattern[str]:
+    """Marks and a label, in any case if it is a word, that is no part of another one ("A" of "Apple" and "A_0")."""
+    in_order = [re.escape(label) for label in sorted(labels, key=len, reverse=True)]
+    alternatives = "|".join(f"(?i:{label})" if len(label) > 1 else label for label in in_order)
+    return re.compile(rf"[\W_]*(?:{alternatives})(?!_*[^\W_])")
+
+
+def label_mass(turn: AnsweredTurn) -> float | None:
+    """Return the probability of all offered labels together at the reply's beginning; None if it is unknown."""
+    if turn.reply.error is not None or not turn.reply.logprobs or label_follows_text(turn):
         return None
     offered = turn.reply.logprobs if turn.labels is None else turn.labels
     values = [turn.reply.logprobs.get(label, -math.inf) for label in offered]
@@ -18,20 +42,21 @@ def label_mass(turn: AnsweredTurn) -> float | None:
 
 
 def likelihood(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
-    """Choose the offered label with the highest log-probability as the first token of the reply.
+    """Choose the offered label with the highest log-probability at the reply's beginning.
 
-    It is unparsed if no offered label has a log-probability above minus infinity, for example because the engine does
-    not report any.
+    It is unparsed if the reply does not begin with a label (`label_follows_text`), or if no offered label has a
+    log-probability above minus infinity, for example because the engine does not report any.
 
     Notes
     -----
     Of equal log-probabilities, which occur in half precision, the first option's is chosen. Greedy decoding does the
     same, so ties cause no difference between this parser and the parsers of the text.
 
-    Metrics under this parser are undefined where the labels have less than `LEAST_MASS` of the probability on average
+    Metrics under this parser leave out replies that do not begin with a label. They are undefined where the labels have
+    less than `LEAST_MASS` of the probability on average
     (`known_unknowns.tables.confidence_sources.low_mass`).
     """
-    logprobs = turn.reply.logprobs or {}
+    logprobs = {} if label_follows_text(turn) else turn.reply.logprobs or {}
     chosen, highest = None, -math.inf
     for option in question.options:
         if turn.labels is None or option.label in turn.labels:

@@ -11,8 +11,8 @@ PARSER = "robust"
 OPTION_TEXT, LETTERS, SAMPLES, VERBALISED, REFUSAL = "option_text", "letters", "samples", "verbalised", "refusal"
 SOURCES: Mapping[str, str] = {
     OPTION_TEXT: "The probability of the option's text as the reply, among the texts of the offered options.",
-    LETTERS: "The probability of the option's label as the first token, among the offered labels.",
-    SAMPLES: "The share of the samples of the reply that give the answer.",
+    LETTERS: "The probability of the option's label at the reply's beginning, among the offered labels.",
+    SAMPLES: "The share of the other samples of the reply that give the answer.",
     VERBALISED: "The number from 0 to 100 that the model says of its answer, divided by 100.",
     REFUSAL: "0 if the reply refuses or abstains, 1 if it attempts an answer.",
 }
@@ -24,6 +24,8 @@ COLUMNS = (OPTION_TEXT, OPTION_TEXT_SUM, LETTERS, SAMPLES, VERBALISED, REFUSAL)
 KNOWN = "known"
 """Share of the attempts whose confidence is known; of the source `REFUSAL`, share of the refusals whose answer without
 the refusal option is known. Its method has the reason why a source has no value."""
+FOLLOWS_TEXT = "the label follows other text"
+"""Why a reply's log-probabilities are not used (`known_unknowns.scoring.likelihood.label_follows_text`)."""
 LEAST_MASS = 0.5
 """Least mean probability of all labels together. With less, the most likely label is seldom what the model replies."""
 

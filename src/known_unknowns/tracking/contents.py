@@ -107,11 +107,12 @@ class ModelResults:
         return summary.leaderboard_rows(self._params, self._model, benchmark, of_benchmark)
 
     def _record(self, benchmark: str) -> dict[str, float | None]:
-        """Return the headline numbers of a benchmark, and the AUROC by source of the first variant that has it."""
+        """Return the headline numbers of a benchmark, and the AUROC by source and variant: that of these numbers."""
         record = summary.by_benchmark(self._rows(benchmark)).get(benchmark, {})
+        place = (benchmark, summary.main_variant(self._params, benchmark), self._parser)
         for metric in self._headline:
-            if (metric.benchmark, metric.parser) == (benchmark, self._parser) and metric.name.startswith(AREA):
-                record.setdefault(metric.name, metric.value)
+            if (metric.benchmark, metric.variant, metric.parser) == place and metric.name.startswith(AREA):
+                record[f"{metric.name}.{metric.variant}"] = metric.value
         return record
 
     def _benchmark(self, names: dict[str, str]) -> RunContents:

@@ -8,7 +8,6 @@ from known_unknowns import variants
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.variant import Variant
 from known_unknowns.errors import ConfigError, unknown_name
-from known_unknowns.records import UNPARSED, UNUSABLE
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params, ResolvedVariant
@@ -51,11 +50,9 @@ def content_free(params: Params, benchmark: str) -> frozenset[str]:
     return frozenset(name for name, used in functions.items() if used in known and known[used].content_free)
 
 
-def unusable_outcomes(params: Params, variant: str) -> tuple[str, ...]:
-    """Return the outcomes of a reply to a variant that cannot be used.
+def removes_options(params: Params, variant: str) -> bool:
+    """Return whether a variant removes the right option.
 
-    Without its right option, a question has an option to choose that is not offered. A reply that names it is unparsed,
-    and wrong, but not unusable.
+    A reply that names the removed option is unparsed with a label, and wrong, but not unusable.
     """
-    removes = params.variant(variant).function == _REMOVES_OPTIONS
-    return tuple(outcome for outcome in UNUSABLE if not (removes and outcome == UNPARSED))
+    return params.variant(variant).function == _REMOVES_OPTIONS

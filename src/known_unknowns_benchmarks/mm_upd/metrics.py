@@ -37,6 +37,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, ScoredReply
+from known_unknowns.metrics.answers import replies_left_out
 from known_unknowns.records import ABSTAINED, CUT, FAILED, REFUSED, UNPARSED, AnsweredTurn, Question
 from known_unknowns_benchmarks.mm_upd.extraction import withheld
 from known_unknowns_benchmarks.mm_upd.format import STANDARD, SUBSETS
@@ -120,10 +121,12 @@ def _circular(cell: pd.DataFrame, right: pd.Series, *, suffix: str) -> dict[str,
     """The three accuracies, given which passes are right."""
     problem = [cell["subset"], cell["problem"]]
     row, standard = _stands_for_problem(cell), cell["is_standard"]
+    is_left_out = pd.Series(replies_left_out([cell]), index=cell.index)
 
     def of_passes(passes: pd.Series) -> tuple[pd.Series, pd.Series]:
         """Whether all of these passes of a problem are right, and whether there are any, at the problem's row."""
         exists = passes.groupby(problem, observed=True).transform("any") & row
+        exists &= ~(is_left_out & passes).groupby(problem, observed=True).transform("any")
         return (right | ~passes).groupby(problem, observed=True).transform("all") & exists, exists
 
     (standard_right, has_standard), (upd_right, has_upd) = of_passes(standard), of_passes(~standard)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from known_unknowns.benchmark.headline import ACCURACY, AREA, DUAL, RECOGNISED, REFUSED, HeadlineNumber
+from known_unknowns.benchmark.headline import ACCURACY, AREA, DUAL, DUAL_OF_ALL, RECOGNISED, REFUSED, HeadlineNumber
 from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class MMSAP(Benchmark):
     title = "MM-SAP"
     headline = (
         DUAL,
+        DUAL_OF_ALL,
         HeadlineNumber("score_sa", "self-awareness score", "score_sa"),
         ACCURACY,
         REFUSED,

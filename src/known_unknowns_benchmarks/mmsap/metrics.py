@@ -34,7 +34,8 @@ a subset in its columns, of a sub-task in the first preprint's Figure 4.
 
 - The equations do not define a reply that chooses no option (abstained, unparsed, cut, failed). p is then neither c nor
   r, so the reply counts as answered (Eq. 6) and wrong (Eq. 5). ``accuracy_answered``, a metric of all benchmarks,
-  leaves such replies out. A question is asked again only if p = r.
+  leaves such replies out. A question is asked again only if p = r by a parser that reads the reply. By the likelihood
+  of the options' texts, p' is not known: the metrics that need it are undefined as soon as p = r in Know.
 - Table 4 cannot be Equation 8 as printed. InfMLLM-7b refuses 25.0 of 350 questions, so at most 7.1% of all questions
   can be refused and known. The printed 42.47% is a share of the refusals.
 - A question whose correct option is the refusal in a variant (``nota_only``, ``noise``, ...) counts as one of Beyond in
@@ -65,7 +66,7 @@ from known_unknowns.benchmark.metrics import (
     no_option_is_right,
     scaled,
 )
-from known_unknowns.errors import ConfigError
+from known_unknowns.metrics.proportions import NEVER_ABSTAINS, NO_ABSTENTION
 from known_unknowns.records import ABSTAINED, ANSWERED, CUT, FAILED, REFUSED, UNPARSED, AnsweredTurn, Metric, Question
 from known_unknowns_benchmarks.mmsap.loader import BASIC, KNOW, SUBSETS
 
@@ -100,10 +101,8 @@ class Metrics(BenchmarkMetrics):
     def ratios(self, cell: pd.DataFrame) -> dict[str, Ratio]:
         """Compute the metrics of the module's table, except those of `curves` and `derived`.
 
-        Raises
-        ------
-        ConfigError
-            If a refused KnowVisQA question was not asked again, so that it is undefined whether it is unknown.
+        If a refused KnowVisQA question was not asked again, the metrics that need to know whether it is unknown are
+        undefined.
 
         References
         ----------
@@ -115,7 +114,8 @@ class Metrics(BenchmarkMetrics):
         basic, know = (cell["subset"] == BASIC) & ~beyond, (cell["subset"] == KNOW) & ~beyond
         answered, refused = cell["outcome"] == ANSWERED, cell["outcome"] == REFUSED
         correct, refusals = cell["correct"] & ~beyond, know & refused
-        _check_asked_again(cell[refusals])
+        not_again = _not_asked_again(cell[refusals])
+        never_abstains = NEVER_ABSTAINS if cell["parser"].iloc[0] in NO_ABSTENTION else ""
         # A Beyond question is always unknown and a Basic one never. A Know question is unknown if it was refused and
         # its forced choice is not correct; a forced choice that is no option is not correct (final, Eq. 3).
         refused_but_known = refusals & cell["forced_correct"]
@@ -123,27 +123,27 @@ class Metrics(BenchmarkMetrics):
         return {
             # final version
             "score_kk": Ratio(correct, everything),  # (1)
-            "score_ku": Ratio(refused & unknown, everything),  # (2), (3)
-            "score_sa": Ratio(correct | (refused & unknown), everything),  # (4)
+            "score_ku": Ratio(refused & unknown, everything, reason=not_again),  # (2), (3)
+            "score_sa": Ratio(correct | (refused & unknown), everything, reason=not_again),  # (4)
             "answer_accuracy": Ratio(correct, ~refused),  # (5)
             "answer_rate": Ratio(~refused, everything),  # (6)
             "refusal_share": Ratio(refusals, know),  # (7), as a share; see `derived`
-            "unknown_knowns_rate": Ratio(refused_but_known, know),  # (8)
-            "unknown_knowns_rate_of_refusals": Ratio(refused_but_known, refusals),  # Table 4
+            "unknown_knowns_rate": Ratio(refused_but_known, know, reason=not_again),  # (8)
+            "unknown_knowns_rate_of_refusals": Ratio(refused_but_known, refusals, reason=not_again),  # Table 4
             # first preprint; its (5) and (6) are those of the final version
             "score_AR": Ratio(correct | (refused & (know | beyond)), everything),  # (1), (2)
             "score_KK": Ratio(correct & (basic | know), basic | know),  # (3)
             "score_KU": Ratio(refused & (know | beyond), know | beyond),  # (4)
             # not in the papers
             "quadrant_known_known": Ratio(correct, everything),
-            "quadrant_known_unknown": Ratio(refused & unknown, everything),
-            "quadrant_unknown_known": Ratio(refused & ~unknown, everything),
+            "quadrant_known_unknown": Ratio(refused & unknown, everything, reason=not_again),
+            "quadrant_unknown_known": Ratio(refused & ~unknown, everything, reason=not_again),
             "quadrant_unknown_unknown": Ratio(answered & ~correct, everything),
-            "quadrant_abstained": Ratio(cell["outcome"] == ABSTAINED, everything),
+            "quadrant_abstained": Ratio(cell["outcome"] == ABSTAINED, everything, reason=never_abstains),
             "quadrant_unread": Ratio(cell["outcome"].isin([UNPARSED, CUT, FAILED]), everything),
             "operating_coverage": Ratio(answered, everything),
             "operating_risk": Ratio(answered & ~correct, answered),
-            "forced_unread": Ratio(refusals & (cell["forced_outcome"] != ANSWERED), refusals),
+            "forced_unread": Ratio(refusals & (cell["forced_outcome"] != ANSWERED), refusals, reason=not_again),
         }
 
     def curves(self, cell: pd.DataFrame) -> dict[str, RiskCoverage]:
@@ -154,7 +154,7 @@ class Metrics(BenchmarkMetrics):
         The confidence is 1 - P(refusal). The answer is the likeliest option other than the refusal. Thus every question
         has an answer at full coverage, and every answer in BeyondVisQA is wrong. The model itself operates at another
         point (``operating_coverage``, ``operating_risk``): it refuses if no other single option is likelier. A question
-        without log-probabilities comes last and is wrong. The text of the reply, and thus its outcome, does not enter.
+        without log-probabilities comes last and is wrong. Replies whose label follows other text are left out.
 
         References
         ----------
@@ -177,14 +177,12 @@ class Metrics(BenchmarkMetrics):
         yield scaled(share, "refusal_number", share.denominator, denominator=share.denominator, of="the denominator")
 
 
-def _check_asked_again(refusals: pd.DataFrame) -> None:
-    not_asked = refusals[refusals["forced_outcome"] == ""]
-    if len(not_asked):
-        raise ConfigError(
-            f"question {not_asked.index[0]!r} was refused according to the parser {not_asked['parser'].iloc[0]!r}, but "
-            "was not asked again without the refusal; MM-SAP needs forced_choice or refusal_prompt",
-            path="benchmarks.mmsap.protocol",
-        )
+def _not_asked_again(refusals: pd.DataFrame) -> str:
+    """Why it is undefined whether refused questions are unknown; "" if all were asked again."""
+    unknown = np.count_nonzero(refusals["forced_outcome"] == "")
+    if not unknown:
+        return ""
+    return f"{unknown:,} of {len(refusals):,} refused questions have no answer without the refusal option"
 
 
 def _confidence_and_error(question: Question, turn: AnsweredTurn) -> tuple[float | None, bool]:

@@ -30,6 +30,7 @@ import numpy as np
 import pandas as pd
 
 from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, RiskCoverage, ScoredReply
+from known_unknowns.metrics.answers import replies_left_out
 from known_unknowns.records import ANSWERED, REFUSED, AnsweredTurn, Question
 
 _DECIMALS = 6  # as recorded log-probabilities: with more, equal confidences would differ by rounding
@@ -60,12 +61,13 @@ class Metrics(BenchmarkMetrics):
         has_answer = (cell["refusal_label"] != "") & (cell["right_label"] != "")
         answerable = has_answer & ~cell["refusal_is_correct"]
         refused = answerable & (cell["outcome"] == REFUSED)
-        complete = (cell["forced_outcome"] != "")[refused].all()
+        is_complete = (cell["forced_outcome"] != "")[refused].all()
+        reason = "" if is_complete else "not every refused question has an answer without the refusal option"
         known, unread = refused & cell["forced_correct"], refused & (cell["forced_outcome"] != ANSWERED)
         return _circular(cell) | {
-            "refused_and_known": Ratio(known, answerable & complete),
-            "known_of_refused": Ratio(known, refused & complete),
-            "forced_unread": Ratio(unread, refused & complete),
+            "refused_and_known": Ratio(known, answerable, reason=reason),
+            "known_of_refused": Ratio(known, refused, reason=reason),
+            "forced_unread": Ratio(unread, refused, reason=reason),
         }
 
     def curves(self, cell: pd.DataFrame) -> dict[str, RiskCoverage]:
@@ -74,8 +76,8 @@ class Metrics(BenchmarkMetrics):
         Notes
         -----
         The answer is the likeliest option other than the refusal. Its confidence is its share of the probability of all
-        offered labels, the refusal included. A question without log-probabilities comes last and is wrong. The text of
-        the reply, and thus its outcome, does not enter.
+        offered labels, the refusal included. A question without log-probabilities comes last and is wrong. Replies
+        whose label follows other text are left out.
 
         References
         ----------
@@ -94,7 +96,9 @@ def _circular(cell: pd.DataFrame) -> dict[str, Ratio]:
         return {}
     question = cell["copy_of"].astype(object).where(is_copy, cell.index)
     all_right = cell["correct"].groupby(question).transform("all")
-    return {"circular_accuracy": Ratio(all_right & ~is_copy, ~is_copy)}
+    is_left_out = pd.Series(replies_left_out([cell]), index=cell.index).groupby(question).transform("any")
+    counted = ~is_copy & ~is_left_out
+    return {"circular_accuracy": Ratio(all_right & counted, counted)}
 
 
 def _confidence_and_error(question: Question, turn: AnsweredTurn) -> tuple[float | None, bool]:

@@ -169,19 +169,19 @@ def metric(name: str, value: float, *, parser: str = "official", category: str =
 
 def beside(metrics: list[Metric], table: str, row: str, column: str) -> dict[str, tuple[str, float | None]]:
     cells = [c for c in CELLS if (c.table, c.row, c.column) == (table, row, column)]
-    parsers = ["official", "robust", "likelihood"]
+    parsers = ["official", "robust", "option_text"]
     rows = compare_cells(cells, metrics, published_rows={"ours": "LLaVA-7b"}, parsers=parsers)
     return {r.parser: (r.verdict, r.value) for r in rows}
 
 
-def test_perplexity_is_compared_with_the_likelihood_parser_only():
+def test_perplexity_is_compared_with_the_likelihood_of_the_texts_only():
     found = beside(
-        [metric("score_sa", 0.45), metric("score_sa", 0.446, parser="likelihood")],
+        [metric("score_sa", 0.45), metric("score_sa", 0.446, parser="option_text")],
         "Table 7",
         "LLaVA-7b(PPL)",
         "Total score_sa",
     )
-    assert found == {"likelihood": ("reproduced", pytest.approx(44.6))}
+    assert found == {"option_text": ("reproduced", pytest.approx(44.6))}
 
 
 def test_the_first_preprints_beyondvisqa_had_other_questions():

@@ -226,6 +226,17 @@ def test_dual_both_answers_count_of_questions_whose_refusal_is_right() -> None:
     assert (found.ids, found.groups.tolist(), found.correct[Repeat(0)].tolist()) == (("q4",), [1], [True])
 
 
+def test_dual_leaves_out_questions_whose_published_answer_is_the_refusal() -> None:
+    """A model that always refuses is right twice there."""
+    pair = [
+        answers("m", {0: [1, 1, 1, 1]}, variant="original", refusal=(False, True, False, False)),
+        answers("m", {0: [1, 1, 0, 1]}, variant="nota_only", refusal=(True,) * 4),
+    ]
+    params = params_of(["original", "nota_only"], [0], parsers=["robust"])
+    (found,) = dual_series(params, "humblebench", pair)
+    assert found.ids == ("q1", "q3", "q4") and found.correct[Repeat(0)].tolist() == [True, False, True]
+
+
 def test_dual_one_seed_meets_every_seed_of_the_other() -> None:
     (found,) = of_pair({0: [1, 0, 0, 0], 3: [1, 1, 1, 1]}, {0: [1, 1, 0, 0]}, (True,) * 4)
     assert {repeat.seed: flags.tolist() for repeat, flags in found.correct.items()} == {

@@ -201,3 +201,13 @@ def test_intervals_are_wider_if_the_questions_of_an_image_are_alike():
     bounds, independent = (of.select(names).intervals(0.95) for of in (ours, alone))
     for wide, narrow in zip(bounds, independent, strict=True):
         assert wide.high - wide.low > 1.4 * (narrow.high - narrow.low)
+
+
+def test_the_interval_of_ece_does_not_depend_on_rounding():
+    """A bin whose mean confidence is its accuracy has a gap of 0, whatever the last digits of the confidences are."""
+    correct = np.array([True, True, True, False, False, False, False, False, False, False])
+    exact = calibration_errors(np.full(10, 0.3), correct, bins=1)["ece"]
+    for off in (1e-16, -1e-16, 1e-12, -1e-12):
+        rounded = calibration_errors(np.full(10, 0.3 + off), correct, bins=1)["ece"]
+        assert rounded.value == 0 and not rounded.influence.any()
+    assert exact.value == 0 and not exact.influence.any()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,14 +13,16 @@ import pytest
 
 from known_unknowns import tables
 from known_unknowns.benchmark.protocol import FORCED
-from known_unknowns.config import Statistics
+from known_unknowns.config import RespondentModel, Statistics
 from known_unknowns.data.questions import vary
-from known_unknowns.metrics.confidence_sources import confidence_table
+from known_unknowns.engines.respondents import Respondent
+from known_unknowns.metrics.answers import cells_of, complete
+from known_unknowns.metrics.confidence_sources import confidence_table, metrics_of_sources
 from known_unknowns.metrics.measure import measure, metrics_of
 from known_unknowns.model_runs.model_run import infer
-from known_unknowns.records import ABSTAINED, OVERALL, Cell, Metric, Reply
+from known_unknowns.records import ABSTAINED, OVERALL, AnswerKey, Cell, Metric, Reply, Turn
 from known_unknowns.scoring.table import parse
-from known_unknowns.tables.confidence_sources import low_mass
+from known_unknowns.tables.confidence_sources import COLUMNS, low_mass
 from tests.factories import params_from, question, variant_entry, with_keys
 from tests.unit.metrics.answered import answers_of, dialogue, measured, only_cell, params, pick, write
 
@@ -57,7 +61,7 @@ def test_a_source_without_a_value_has_one_row_with_the_reason(tmp_path):
         "option_text": "not asked: confidence: [option_text] of the edition in params.yaml asks for it",
         "letters": "no label has a probability",
         "verbalised": "not asked: confidence: [verbalised] of the edition in params.yaml asks for it",
-        "samples": "one reply to each question; samples in params.yaml asks for more",
+        "samples": "fewer than 3 replies to each question; samples in params.yaml asks for more",
     }.items():
         rows = [m for m in metrics if m.name.endswith(f".{source}")]
         assert {(m.seed, m.name, m.value, m.reason) for m in rows} == {
@@ -73,6 +77,32 @@ def test_labels_with_little_probability_are_no_confidence(tmp_path):
     assert low_mass([]) == ""
 
 
+def worded(label: str, share: float) -> Reply:
+    return replace(reply(label, share), text=f"yellow {label}")
+
+
+def test_replies_whose_label_follows_other_text_are_left_out(tmp_path):
+    """A is right. Of 5 attempts, 3 begin with a label: right with 0.9, wrong with 0.8, right with 0.7."""
+    replies = [reply("A", 0.9), reply("B", 0.8), reply("A", 0.7), worded("B", 0.99), worded("A", 0.99)]
+    pairs = [(question(str(i), 0, group=f"g{i}"), each) for i, each in enumerate(replies)]
+    metrics = measured(tmp_path, {ORIGINAL: pairs})
+    auroc, accuracy = pick(metrics, "auroc.letters"), pick(metrics, "accuracy", parser="likelihood")
+    assert (auroc.value, auroc.n) == (1 / 2, 3)
+    assert pick(metrics, "label_follows_text.letters").value == 2 / 5
+    assert (accuracy.value, accuracy.n, accuracy.denominator) == (2 / 3, 5, 3)
+    assert accuracy.method.endswith("; 2 of 5 replies left out: the label follows other text")
+    assert pick(metrics, "label_follows_text", parser="likelihood").value == 2 / 5
+    assert pick(metrics, "share_unparsed", parser="likelihood").value == 0
+    assert pick(metrics, "accuracy").value == 3 / 5  # the parsers of the text read all replies
+
+
+def test_without_a_reply_that_begins_with_a_label_the_numbers_are_null(tmp_path):
+    pairs = [(question(str(i), 0, group=f"g{i}"), worded("A", 0.9)) for i in range(3)]
+    metrics = measured(tmp_path, {ORIGINAL: pairs})
+    for found in (pick(metrics, "accuracy", parser="likelihood"), pick(metrics, "known.letters")):
+        assert (found.value, found.reason) == (None, "the label follows other text")
+
+
 def test_undefined_metrics_say_why(tmp_path):
     asked = [(question(str(i), 0, group=f"g{i}"), reply("A")) for i in range(3)]
     found = pick(measured(tmp_path, {ORIGINAL: asked}), "auroc.letters")
@@ -85,20 +115,77 @@ def test_undefined_metrics_say_why(tmp_path):
 def test_samples_of_one_seed_agree_and_replies_with_other_seeds_are_no_samples():
     asked = question("1", 0)
     pairs = [(asked, dialogue(asked, [("answer", Reply("A"))]))]
-    samples = answers_of({Cell("original", 0, sample): pairs for sample in (0, 1)})
-    assert samples["samples"].tolist() == [1, 1]
-    seeds = answers_of({Cell("original", seed): pairs for seed in (0, 1)})
+    samples = answers_of({Cell("original", 0, sample): pairs for sample in (0, 1, 2)})
+    assert samples["samples"].tolist() == [1, 1, 1]
+    seeds = answers_of({Cell("original", seed): pairs for seed in (0, 1, 2)})
     assert seeds["samples"].isna().all()
 
 
 def test_failed_replies_do_not_count_and_abstentions_agree_with_nothing():
+    """Of the two other replies to each A, one is an A."""
     texts = ["A", "I cannot tell.", None, "A"]
     replies = [Reply("", error="timeout") if text is None else Reply(text) for text in texts]
     asked = question("1", 0)
     cells = {Cell("original", 0, n): [(asked, dialogue(asked, [("answer", each)]))] for n, each in enumerate(replies)}
     found = answers_of(cells)
     assert found["outcome"][1] == ABSTAINED
-    assert found["samples"].tolist() == pytest.approx([2 / 3, np.nan, np.nan, 2 / 3], nan_ok=True)
+    assert found["samples"].tolist() == pytest.approx([1 / 2, np.nan, np.nan, 1 / 2], nan_ok=True)
+
+
+def test_two_replies_are_no_confidence():
+    """One other reply agrees or does not. A failed reply does not count."""
+    asked = question("1", 0)
+    replies = [Reply("A"), Reply("A"), Reply("", error="timeout")]
+    cells = {Cell("original", 0, n): [(asked, dialogue(asked, [("answer", each)]))] for n, each in enumerate(replies)}
+    assert answers_of(cells)["samples"].isna().all()
+
+
+QUESTIONS, SAMPLES = 150, 5
+
+
+def calibrated_answers(source: str, random: np.random.Generator) -> pd.DataFrame:
+    """Answers to A or B with a calibrated confidence: A is given, and is right, with a probability of its own."""
+    probability = random.uniform(0.2, 1.0, QUESTIONS)
+    right = np.where(random.random(QUESTIONS) < probability, "A", "B")
+    of_samples = []
+    for sample in range(SAMPLES if source == "samples" else 1):
+        given = np.where(random.random(QUESTIONS) < probability, "A", "B")
+        columns = {"variant": "original", "seed": 0, "sample": sample, "parser": "robust", "outcome": "answered"}
+        of_sample = pd.DataFrame(columns | {"question_id": [str(n) for n in range(QUESTIONS)], "chosen_text": given})
+        of_sample["correct"] = given == right
+        if source != "samples":
+            of_sample[source] = np.where(given == "A", probability, 1 - probability)
+        of_samples.append(of_sample)
+    found = pd.concat(of_samples, ignore_index=True)
+    return found.assign(choice=0, group=found["question_id"].astype("category"), would_be_right=found["correct"])
+
+
+@pytest.mark.parametrize("source", ["option_text", "option_text_sum", "letters", "samples", "verbalised"])
+def test_a_calibrated_respondent_is_neither_over_nor_underconfident(source):
+    random, runs = np.random.default_rng(1), 60
+    values, covered = [], 0
+    for _ in range(runs):
+        table = complete(calibrated_answers(source, random))
+        missing = {name: np.nan for name in COLUMNS if name not in table}
+        cells = cells_of(
+            table.assign(
+                **missing,
+                label_mass=None,
+                label_follows_text=False,
+                refusal_is_correct=False,
+                chance=0.5,
+                option_text_error=None,
+                verbalised_error=None,
+            )
+        )
+        blank = Metric("m", "b", "original", None, None, "robust", "", "", None, None, None, 0, "")
+        found = list(metrics_of_sources(blank, cells["original"]["robust"], 0.95))
+        of_run = next(m for m in reversed(found) if m.name == f"overconfidence.{source}")
+        values.append(of_run.value)
+        covered += of_run.low <= 0 <= of_run.high
+    error = np.std(values) / math.sqrt(runs)
+    assert abs(np.mean(values)) < 3.3 * error
+    assert covered >= 52  # of 60 runs, 57 with a standard deviation of 1.7
 
 
 def test_what_a_refusal_would_have_answered():
@@ -186,6 +273,16 @@ def test_no_confidences_without_the_robust_parser(tmp_path):
     measure(settings, "m", "humblebench", answers=tmp_path / "answers.parquet", out=out, confidence=table)
     assert not any("." in metric.name for metric in tables.read_metrics(out))
     assert tables.cells_in(table) == []
+
+
+@pytest.mark.parametrize("behaviour", ["calibrated", "overconfident", "uninformative"])
+def test_a_scripted_respondent_refuses_where_that_is_right(behaviour):
+    """Else only its wrong replies to such questions would be attempts."""
+    entry = RespondentModel(engine="respondent", behaviour=behaviour)
+    turns = [Turn(str(number), "answer", (), tuple("ABCDE")) for number in range(50)]
+    keys = [AnswerKey("E", "E")] * len(turns)
+    (batch,) = Respondent("m", entry).answer_with_keys(turns, keys, folder=Path())
+    assert {reply.text for _, reply in batch} == {"E"}
 
 
 @pytest.mark.parametrize("behaviour", ["calibrated", "overconfident", "uninformative"])

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from known_unknowns import config, variants
+from known_unknowns.benchmark.headline import GENERAL
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.intervals import clustered_interval
 from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Cell, Question, Reply, Score
@@ -117,6 +118,16 @@ def test_a_variant_with_one_seed_pairs_with_every_seed(tmp_path):
     values = [pick(metrics, "dual_accuracy", variant=PAIR, seed=seed).value for seed in (0, 1, None)]
     assert values == pytest.approx([2 / 6, 1 / 6, 3 / 12])
     assert pick(metrics, "unpaired", variant=PAIR, seed=None).value == 0
+
+
+@pytest.mark.parametrize("text", ["E", "A"])
+def test_the_headline_number_is_0_for_a_model_that_always_or_never_refuses(tmp_path, text):
+    """The published answer of one of three questions is the refusal. The model that always refuses is right twice."""
+    rows = [(1, "Object", "A", text, text), (2, "Object", "B", text, text), (3, "Object", "E", text, text)]
+    metrics = measured(tmp_path, cells(rows))
+    assert GENERAL[0].metric == "dual_accuracy_answerable"
+    assert pick(metrics, GENERAL[0].metric, variant=PAIR).value == 0
+    assert pick(metrics, "dual_accuracy", variant=PAIR).value == (1 / 3 if text == "E" else 0)
 
 
 def test_questions_without_a_refusal_have_no_dual_accuracy(tmp_path):

@@ -162,6 +162,7 @@ def test_the_leaderboard_has_a_row_a_model_benchmark_and_number(summary):
         "low": 0.566667,
         "high": 0.766667,
         "n": 10,
+        "denominator": None,
         "method": "wilson",
         "unusable": None,
         "unusable_replies": None,
@@ -172,9 +173,12 @@ def test_the_leaderboard_has_a_row_a_model_benchmark_and_number(summary):
 
 def test_the_primary_number_is_the_dual_accuracy_of_a_pair_with_content():
     pairs = [("original+noise", 0.9), ("original+nota_only", 0.5)]
-    rows = rows_of([metric("accuracy", 0.75), *(metric("dual_accuracy", v, variant=name) for name, v in pairs)])
-    assert list(rows) == ["dual_accuracy", "accuracy"]
-    assert (rows["dual_accuracy"]["variant"], rows["dual_accuracy"]["value"]) == ("original+nota_only", 0.5)
+    rows = rows_of(
+        [metric("accuracy", 0.75), *(metric("dual_accuracy_answerable", v, variant=name) for name, v in pairs)]
+    )
+    assert list(rows) == ["dual_accuracy_answerable", "accuracy"]
+    row = rows["dual_accuracy_answerable"]
+    assert (row["variant"], row["value"]) == ("original+nota_only", 0.5)
 
 
 def test_without_content_only_what_was_recognised_is_a_headline_number():
@@ -205,7 +209,7 @@ def test_a_variant_is_found_by_its_function():
     raw = params(variants={"humblebench": ["original", "empty", "without"]}).file.plain()
     raw["variants"] |= {"empty": {"function": "blank"}, "without": {"function": "nota_only"}}
     found = {number.name: variant for number, variant in numbers_of(params_from(raw), "humblebench")}
-    assert found["dual_accuracy"] == "original+without" and found["refused"] == "without"
+    assert found["dual_accuracy_answerable"] == "original+without" and found["refused"] == "without"
     assert (found["recognised"], found["accuracy"]) == ("empty", "original")
     rows = [metric("accuracy", 0.9, variant="empty"), metric("recognised", 0.5, variant="empty")]
     (row,) = headline_rows(params_from(raw), rows)[1]
@@ -218,17 +222,20 @@ def test_a_number_of_another_parser_is_used_if_the_main_one_has_none():
 
 
 def test_unusable_replies_are_those_of_the_worst_variant_of_a_number():
-    shares = {"original": (0.1, 0.0, 0.1), "nota_only": (0.2, 0.3, 0.0)}
+    """Of 10 replies without the right option, 1 is right, 3 are cut, and 5 unparsed; 4 of these name the option."""
+    shares = {"original": (0.1, 0.0, 0.1), "nota_only": (0.5, 0.3, 0.0)}
     metrics = [
         metric(f"share_{outcome}", value, variant=variant)
         for variant, values in shares.items()
         for outcome, value in zip(("unparsed", "cut", "failed"), values, strict=True)
     ]
-    metrics += [metric("dual_accuracy", 0.5, variant="original+nota_only"), metric("accuracy", 0.5)]
-    dual, accuracy = headline_of(params(), "humblebench", lookup_in(metrics))
-    assert (dual.unusable.variant, dual.unusable.replies, dual.unusable.excludes) == ("nota_only", 3, True)
+    metrics += [metric("dual_accuracy_answerable", 0.5, variant="original+nota_only"), metric("accuracy", 0.5)]
+    metrics += [metric("accuracy", 0.1, variant="nota_only"), metric("accuracy_high_bound", 0.5, variant="nota_only")]
+    dual, accuracy, _ = headline_of(params(), "humblebench", lookup_in(metrics))
+    assert (dual.unusable.variant, dual.unusable.replies, dual.unusable.excludes) == ("nota_only", 4, True)
+    assert dual.unusable.counts == {"unparsed": 1, "cut": 3, "failed": 0}
     assert (accuracy.unusable.variant, accuracy.unusable.share, accuracy.unusable.excludes) == ("original", 0.2, False)
-    assert rows_of(metrics)["dual_accuracy"]["unusable"] == 0.3  # an unparsed reply can choose the removed option
+    assert rows_of(metrics)["dual_accuracy_answerable"]["unusable"] == pytest.approx(0.4)
 
 
 def test_a_sample_says_so():

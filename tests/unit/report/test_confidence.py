@@ -23,6 +23,10 @@ from .fake_run import FakeRun, make, make_reply, params
 MODELS = ("oracle", "always_refuse", "pocket", "pocket-never-refuses")
 
 
+def build(run: Run, fake: FakeRun) -> confidence.PageContent:
+    return confidence.build(run, data=fake.data, results=fake.results, corrected=confidence.corrected_tests([run]))
+
+
 def reply(model: str, question: Question, dice: random.Random) -> Reply:
     """Replies of the fake run; those of "pocket" have log-probabilities that say which are right."""
     found = make_reply(model, question, dice)
@@ -37,7 +41,7 @@ def reply(model: str, question: Question, dice: random.Random) -> Reply:
 @pytest.fixture(scope="module")
 def fake(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
     folder, variants = tmp_path_factory.mktemp("sure"), ("shuffled_options", "nota_only")
-    return make(folder, questions=400, variants_kept=variants, seeds=2, samples=2, models=MODELS, reply=reply)
+    return make(folder, questions=400, variants_kept=variants, seeds=2, samples=3, models=MODELS, reply=reply)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +52,7 @@ def run(fake: FakeRun) -> Run:
 
 @pytest.fixture(scope="module")
 def page(fake: FakeRun, run: Run) -> confidence.PageContent:
-    return confidence.build(run, data=fake.data, results=fake.results)
+    return build(run, fake)
 
 
 def test_the_table_is_sorted_by_source_and_auroc_without_baselines_that_have_no_confidence(
@@ -113,9 +117,25 @@ def test_a_sentence_says_what_can_be_distinguished(
         replace(base, name=name, value=value, low=low, high=high, reason="no answer is wrong")
         for name, (value, low, high) in named.items()
     ]
-    run = run_of(chosen, MetricIndex(rows), "humblebench")
+    known = replace(base, name="known.letters", value=1.0)
+    run = run_of(chosen, MetricIndex([*rows, known]), "humblebench")
     each = ModelSource("pocket", "letters", "original", rows[0])
-    assert confidence.sentence(run, each) == f"pocket: {text} (n = 235)."
+    assert confidence.sentence(run, each, confidence.corrected_tests([run])) == f"pocket: {text} (n = 235)."
+
+
+def test_sentences_are_corrected_for_their_number() -> None:
+    """An AUROC whose interval ends just above chance, alone on a page and beside 19 sources that say nothing."""
+    base = Metric(
+        "pocket", "humblebench", "original", None, None, "robust", "Overall", "auroc.letters", 0.6, 0.51, 0.69, 235, "t"
+    )
+    models = [name for name in params().file.models if name not in ("oracle", "uniform", "pocket")][:19]
+    others = [replace(base, model=name, value=0.5, low=0.41, high=0.59) for name in models]
+    for metrics, clause in (([base], "better than chance"), ([base, *others], "cannot be distinguished from chance")):
+        known = [replace(metric, name="known.letters", value=1.0) for metric in metrics]
+        run = replace(run_of(params(models=("pocket",)), MetricIndex([*metrics, *known]), "humblebench"))
+        run = replace(run, models=[metric.model for metric in metrics])
+        each = ModelSource("pocket", "letters", "original", base)
+        assert clause in confidence.sentence(run, each, confidence.corrected_tests([run]))
 
 
 def test_a_sentence_on_few_attempts_gives_their_number_only() -> None:
@@ -123,7 +143,7 @@ def test_a_sentence_on_few_attempts_gives_their_number_only() -> None:
     few = Metric(*where, 0.5, 0.1, 0.9, 19, "t")
     run = run_of(params(models=("pocket",)), MetricIndex([few]), "humblebench")
     each = ModelSource("pocket", "letters", "original", few)
-    assert confidence.sentence(run, each) == "pocket: too few attempts with a confidence (n = 19)."
+    assert confidence.sentence(run, each, {}) == "pocket: too few attempts with a confidence (n = 19)."
 
 
 def test_the_baselines_of_known_calibration_are_named() -> None:
@@ -158,7 +178,7 @@ def test_the_figures_have_every_source(page: confidence.PageContent) -> None:
 
 def test_few_attempts_are_not_drawn_and_named(monkeypatch: pytest.MonkeyPatch, fake: FakeRun, run: Run) -> None:
     monkeypatch.setattr(confidence_figures, "LEAST_DRAWN", 10_000)
-    page = confidence.build(run, data=fake.data, results=fake.results)
+    page = build(run, fake)
     (questions,) = re.findall(r"^Not drawn: pocket by letters \((\d+)\)", page.not_drawn)
     assert page.figures == [] and 300 < int(questions) <= 400  # not the attempts with both seeds
 
@@ -184,7 +204,7 @@ def test_refusals_without_a_known_answer_give_a_range_and_their_number(fake: Fak
     others = [metric for metric in run.numbers if not metric.name.endswith(".refusal")]
     partly, wholly = bounds("pocket", 0.952, 0.983, known=0.75), bounds("oracle", 0.9, 0.9, known=1.0)
     again = replace(run, numbers=MetricIndex([*others, *partly, *wholly]))
-    page = confidence.build(again, data=fake.data, results=fake.results)
+    page = build(again, fake)
     assert page.refusals.table is not None and page.refusals.has_unknown
     cells = {row.heads[0].text: [(c.text, c.interval) for c in row.cells] for row in page.refusals.table.rows}
     assert cells["pocket"][:3] == [
@@ -208,5 +228,5 @@ def test_the_column_compares_models_by_one_source(run: Run) -> None:
 def test_no_column_and_no_table_without_confidences(fake: FakeRun, run: Run) -> None:
     bare = replace(run, numbers=MetricIndex(metric for metric in run.numbers if "." not in metric.name))
     assert confidence.column([bare], MODELS) is None
-    page = confidence.build(bare, data=fake.data, results=fake.results)
+    page = build(bare, fake)
     assert (page.table, page.refusals, page.figures) == (None, confidence.Refusals(), [])

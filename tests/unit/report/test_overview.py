@@ -48,7 +48,7 @@ def overview(*pairs: PairedRow, models: tuple[str, ...] = tuple(NUMBERS), dual: 
     rows = []
     for model in models:
         both, right, refused, blank = NUMBERS[model]
-        rows += [metric(model, PAIR, "dual_accuracy", both)] if dual else []
+        rows += [metric(model, PAIR, "dual_accuracy_answerable", both)] if dual else []
         rows.append(metric(model, "original", "accuracy", right))
         if dual:
             rows += [metric(model, "nota_only", name, refused) for name in ("accuracy", "refusal_recall")]
@@ -72,7 +72,7 @@ def test_models_are_sorted_by_dual_accuracy_with_baselines_last() -> None:
     assert list(found) == ["pocket", "pocket-never-refuses", "oracle"]
     assert found["pocket"] == {
         "rank": "1",
-        "dual accuracy": "60.0",
+        "dual accuracy of answerable questions": "60.0",
         "unusable": "–",
         "accuracy": "80.0",
         "refused, no right option": "70.0",
@@ -101,7 +101,7 @@ def test_a_pair_with_a_variant_without_content_ranks_no_models() -> None:
 
 def test_undefined_columns_have_a_reason_and_no_zero() -> None:
     _, undefined = table(overview(dual=False))
-    assert undefined["Dual accuracy"] == "undefined for these questions"
+    assert undefined["Dual accuracy of answerable questions"] == "undefined for these questions"
     found = cells(overview(dual=False))
     assert next(iter(found)) == "pocket-never-refuses"  # by accuracy
     assert list(found["pocket"]) == ["accuracy", "unusable"]
@@ -111,8 +111,8 @@ def test_undefined_columns_have_a_reason_and_no_zero() -> None:
 def test_models_that_cannot_be_distinguished_share_their_ranks() -> None:
     found = overview(pair("pocket", "pocket-never-refuses", 0.02, 0.6))
     assert sentences(found)[0].startswith(
-        "pocket has the highest dual accuracy, but cannot be distinguished from pocket-never-refuses: "
-        "it answers 60.0% [55.0, 65.0] of 200"
+        "pocket has the highest dual accuracy of answerable questions, but cannot be distinguished from "
+        "pocket-never-refuses: it answers 60.0% [55.0, 65.0] of 200"
     )
     assert sentences(found)[1] == ("The difference to pocket-never-refuses is +2.0 [-8.0, +12.0] points, p = 0.6000.")
     assert cells(found)["pocket"]["rank"] == cells(found)["pocket-never-refuses"]["rank"] == "1–2"
@@ -168,7 +168,10 @@ def test_a_model_with_many_unusable_replies_has_no_rank_no_test_and_no_sentence(
     found = with_unusable(overview(pair("pocket", "pocket-never-refuses", 0.5, 0.001)), pocket=0.21)
     assert found.models == ("pocket-never-refuses", "pocket") and found.tests == ()
     first = cells(found)["pocket"]
-    assert (first["dual accuracy"], first["unusable"]) == ("60.0", "21.0") and "rank" not in first
+    assert (first["dual accuracy of answerable questions"], first["unusable"]) == (
+        "60.0",
+        "21.0",
+    ) and "rank" not in first
     best, only, *_ = sentences(found)
     assert best.startswith("pocket-never-refuses answers") and "only model of this run with usable replies" in only
     column = [head.text for head in table(found)[0].columns].index("unusable")
@@ -187,7 +190,7 @@ def test_equal_models_are_none_of_them_the_highest(monkeypatch: pytest.MonkeyPat
     for name in ("pocket", "pocket-never-refuses"):
         monkeypatch.setitem(NUMBERS, name, (value, *NUMBERS[name][1:]))
     text = " ".join(sentences(overview(pair("pocket", "pocket-never-refuses", 0.0, 1.0))))
-    assert "have the same dual accuracy" in text and not re.search("highest|best", text)
+    assert "have the same dual accuracy of answerable questions" in text and not re.search("highest|best", text)
 
 
 def test_the_matrix_has_the_primary_number_of_every_benchmark_with_its_questions() -> None:
@@ -235,7 +238,10 @@ def test_the_baselines_of_the_edition_are_described() -> None:
 
 def test_one_model_and_none() -> None:
     best, only, guesses = sentences(overview(models=("pocket", "oracle")))
-    assert best.startswith("pocket answers 60.0% [55.0, 65.0] of 200 HumbleBench") and "(dual accuracy)" in best
+    assert (
+        best.startswith("pocket answers 60.0% [55.0, 65.0] of 200 HumbleBench")
+        and "(dual accuracy of answerable questions)" in best
+    )
     assert only == "It is the only model of this run, beside 1 scripted baseline."
     assert "70.0%" in guesses and "90.0%" in guesses
     (none,) = sentences(overview(models=("oracle",)))

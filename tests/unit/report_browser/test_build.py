@@ -67,7 +67,7 @@ def test_outcomes_and_answers(run):
     # An answer is 9 for the right option, the outcome without a choice, and else 10 plus the index of the option.
     assert flags(run, 0, 0, robust) == [[R, R, F, U, R, U], [9, 9, 9, U, 9, U]]
     # Without its right option, the question's refusal E is right. "B" and "C" remain wrong options where they remain.
-    assert flags(run, 0, 1, robust) == [[F, U, F, F, W, F], [9, U, 9, 9, 10 + 1, 9]]
+    assert flags(run, 0, 1, robust) == [[F, U | outcomes.NAMES_LABEL, F, F, W, F], [9, U, 9, 9, 10 + 1, 9]]
     refusal_is_right = [list(read(run.shards / f"{cell[5]}.js")) for cell in index["cells"]]
     assert refusal_is_right == [[0, 0, 1, 0, 0, 0], [1] * 6, [1] * 6]
     assert flags(run, 1, 0, robust)[0][4] == X

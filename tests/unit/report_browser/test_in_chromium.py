@@ -103,19 +103,20 @@ FILTERS = {
     "outcome=failed&model=pocket-never-refuses": "q5",
     "outcome=refused&variant=nota_only": "q1 q3 q4 q6",
     "outcome=recognised&variant=nota_only": "q1 q3 q4 q6",
-    "outcome=cut_or_failed&model=pocket-never-refuses": "q5",
+    "outcome=no_label&model=pocket-never-refuses": "q5",
     "category=Relation": "q3 q4",
     "search=CHAIR": "q4 q5",
     "search=thought+gold&replies=1": "q5",
     "search=thought+gold": "",
     # q5 and q6: "an" in a long text is no letter, but "a" is for the official parser.
     "parsers=official~robust": "q5",
-    # right as published: q1, q2, q3, q5; "E" without the option in q1 and q3; "B" and "C" in q2 and q5
+    # right as published: q1, q2, q5, and q3 by refusing, which does not count
+    # "E" without the option in q1 and q3; "B" and "C" in q2 and q5
     "relation=original~nota_only": "q2 q5",
     "relation=original~noise": "",
     # "E" without the option in q1, q3, q4 and q6
-    "relation=original%2Bnota_only": "q1 q3",
-    "relation=original%2Bnoise": "q1 q2 q3 q5",
+    "relation=original%2Bnota_only": "q1",
+    "relation=original%2Bnoise": "q1 q2 q5",
     # pocket: A B E – B –; the other: A A B B (failed) A
     "other=pocket-never-refuses": "q2 q3 q4 q5 q6",
     "other=pocket-never-refuses&differ=first": "q2 q3 q5",

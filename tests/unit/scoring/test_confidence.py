@@ -127,7 +127,7 @@ def test_a_likelihood_is_the_same_for_every_sample():
 @pytest.fixture(scope="module")
 def confidences(tmp_path_factory) -> dict[str, list[tuple[bool, dict[str, float]]]]:
     """For each respondent, whether each of 2,000 answers is right, and its confidence by source."""
-    asked_for = [question(str(number), number % 5) for number in range(2000)]
+    asked_for = [question(str(number), number % 4) for number in range(2000)]
     found = {}
     for behaviour in ("calibrated", "overconfident", "uninformative"):
         engine = engines.create(behaviour, model_entry("respondent", behaviour=behaviour))

@@ -13,6 +13,7 @@ from known_unknowns.config import catalogue
 from known_unknowns.records import ANSWERED, CUT, UNPARSED, AnsweredTurn, Reply
 from known_unknowns.scoring import official, parsers_with
 from known_unknowns.scoring.dialogues import parsed_answer
+from known_unknowns_benchmarks.humblebench.official import exact_refusal
 from tests.factories import question
 
 RULES = {
@@ -79,7 +80,13 @@ def kept_of(row: str) -> str:
 
 @pytest.mark.parametrize(("row", "reply", "stored"), CASES)
 def test_the_authors_stored_part(row, reply, stored):
-    assert kept_part(reply, kept_of(row)).strip() == stored
+    assert kept_part(reply, kept_of(row)) == stored
+
+
+def test_the_end_of_a_line_is_no_part_of_the_exact_letter():
+    """HumbleBench's Figure 4 counts replies that are exactly the refusal's label; its model files strip them."""
+    kept = kept_part("### The final answer is: E\n", kept_of("Mulberry"))
+    assert exact_refusal(kept, question())
 
 
 def test_every_row_with_a_pattern_is_here():

@@ -7,6 +7,7 @@ import pytest
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Reply
 from known_unknowns.scoring import has_input, likelihood
+from known_unknowns.scoring.likelihood import label_follows_text, label_mass
 from tests.factories import question
 
 
@@ -46,3 +47,42 @@ def test_input_of_the_likelihood_parser():
     assert not has_input("likelihood", [turn(None), turn(None, error="timeout")])
     assert has_input("likelihood", [turn(None, error="timeout")])  # failed requests count as failed
     assert has_input("robust", [turn(None)])
+
+
+@pytest.mark.parametrize(
+    ("text", "follows"),
+    [
+        ("C", False),
+        (" C. Black", False),
+        ("(C) Black", False),
+        ("**C**", False),
+        ("_C_", False),
+        ("<think>A or B</think>\n\nC", False),
+        ("A cat", False),  # at its first token all the same
+        (" yellow C", True),
+        ("The answer is C", True),
+        ("Apple", True),
+        ("A_0", True),
+        ("<think>A or", True),
+        ("F", True),  # not offered
+        ("", True),
+    ],
+)
+def test_log_probabilities_count_where_the_reply_begins_with_a_label(text, follows):
+    logprobs = {"A": -3.0, "C": -0.1}
+    asked = AnsweredTurn("1", 0, "answer", "", (), tuple("ABCDE"), "k", Reply(text, logprobs))
+    assert label_follows_text(asked) == follows
+    expected = ParsedAnswer(UNPARSED) if follows else ParsedAnswer(ANSWERED, "C", 2)
+    assert likelihood(asked, question()) == expected
+    assert (label_mass(asked) is None) == follows
+
+
+@pytest.mark.parametrize(("text", "follows"), [("10", False), ("1", False), ("100", True), ("yes", True)])
+def test_a_label_is_no_part_of_a_longer_number(text, follows):
+    asked = AnsweredTurn("1", 0, "answer", "", (), ("1", "10"), "k", Reply(text, {"1": -0.5, "10": -1.0}))
+    assert label_follows_text(asked) == follows
+
+
+def test_without_log_probabilities_nothing_is_left_out():
+    assert not label_follows_text(turn(None))
+    assert not label_follows_text(turn({"A": -1.0}, error="timeout"))

@@ -148,17 +148,17 @@ def test_the_experiment_opens_on_a_table_of_models(tracked: World) -> None:
 
 
 def test_the_area_of_each_confidence_is_a_headline_number(world: World) -> None:
-    """That of the first variant that has it, and of the parser of the headline."""
+    """That of the variant and the parser of the other headline numbers, which its name has."""
     for model, variant, value in [("oracle", "original", 0.875), ("oracle", "nota_only_relettered", 0.5)]:
         file = world.metrics_file(model)
         found = tables.read_metrics(file)
         area = next(m for m in found if (m.variant, m.parser, m.category) == (variant, "robust", OVERALL))
         tables.write_metrics(file, [*found, replace(area, name="auroc.letters", value=value)])
     world.track()
-    assert run_of(world, "oracle").data.metrics["humblebench.auroc.letters"] == 0.875
-    assert run_of(world, "oracle", "humblebench").data.metrics["auroc.letters"] == 0.875
+    assert run_of(world, "oracle").data.metrics["humblebench.auroc.letters.original"] == 0.875
+    assert run_of(world, "oracle", "humblebench").data.metrics["auroc.letters.original"] == 0.875
     view = client(world).get_experiment_by_name("known-unknowns").tags["mlflow.sharedViewState.models-pocket"]
-    columns = ["metrics.`humblebench.accuracy`", "metrics.`humblebench.auroc.letters`"]
+    columns = ["metrics.`humblebench.accuracy`", "metrics.`humblebench.auroc.letters.original`"]
     assert json.loads(view)["selectedColumns"] == columns
 
 
@@ -190,7 +190,7 @@ def test_outcomes_of_replies_and_dual_accuracies_are_metrics_unless_undefined(wo
     tables.write_metrics(file, [*metrics, *(replace(accuracy, name=n, value=v) for n, v in extra.items())])
     pair = Metric(
         "oracle", "humblebench", "original+nota_only_relettered", 0, 0, "robust", OVERALL,
-        "dual_accuracy", 2 / 3, 0.2, 0.8, 4, "a method",
+        "dual_accuracy_answerable", 2 / 3, 0.2, 0.8, 4, "a method",
     )  # fmt: skip
     tables.write_metrics(file, [*tables.read_metrics(file), pair])
     world.set_metric("oracle", "original", "accuracy", value=None)
@@ -198,8 +198,8 @@ def test_outcomes_of_replies_and_dual_accuracies_are_metrics_unless_undefined(wo
     found = cell_of(world, "oracle", "original").data.metrics
     assert extra.items() <= found.items() and "accuracy" not in found
     benchmark = run_of(world, "oracle", "humblebench")
-    assert benchmark.data.metrics["dual_accuracy"] == 0.6667
-    assert run_of(world, "oracle").data.metrics["humblebench.dual_accuracy"] == 0.6667
+    assert benchmark.data.metrics["dual_accuracy_answerable"] == 0.6667
+    assert run_of(world, "oracle").data.metrics["humblebench.dual_accuracy_answerable"] == 0.6667
     assert benchmark.data.params["data.pinned"] == "false"  # the table of questions identifies the data
     assert len(benchmark.inputs.dataset_inputs[0].dataset.digest) == 36
 

@@ -22,7 +22,7 @@ def lines(folder: Path, **of_model: tuple[float | None, float]) -> list[str]:
     rows: list[dict[str, Any]] = []
     for name, (value, unusable) in of_model.items():
         row = dict.fromkeys(summary.COLUMNS) | {"model": name.replace("_", "-"), "benchmark": "humblebench", "n": 300}
-        row |= {"number": "dual_accuracy", "label": "dual accuracy", "variant": "original+nota_only"}
+        row |= {"number": "dual_accuracy_answerable", "label": "dual accuracy", "variant": "original+nota_only"}
         rows.append(row | {"value": value, "low": 0.1, "high": 0.9, "unusable": unusable})
     with (folder / "leaderboard.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, summary.COLUMNS)

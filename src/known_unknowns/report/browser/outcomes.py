@@ -5,6 +5,7 @@
 | 0-3  | `NOT_ASKED`, `RIGHT`, `WRONG`, `REFUSED_RIGHTLY`, `REFUSED_WRONGLY`, `ABSTAINED`,          |
 |      | `UNPARSED`, `CUT`, `FAILED`                                                                |
 | 4-5  | the answer without the refusal option: 0 not asked, 1 right, 2 not right                   |
+| 6    | an unparsed reply names a label that was not offered                                       |
 
 | values | content of the answer                                                                    |
 |--------|------------------------------------------------------------------------------------------|
@@ -37,6 +38,7 @@ from known_unknowns.tables.parquet import Source
 NOT_ASKED, RIGHT, WRONG, REFUSED_RIGHTLY, REFUSED_WRONGLY, ABSTAINED, UNPARSED, CUT, FAILED = range(9)
 OUTCOME_BITS = 0b1111
 FORCED_RIGHT, FORCED_WRONG = 1 << 4, 2 << 4
+NAMES_LABEL = 1 << 6
 RIGHT_OPTION, FIRST_OPTION = 9, 10
 _LAST_OPTION = 255 - FIRST_OPTION
 PAIRS_IN_BYTE = 8
@@ -76,6 +78,7 @@ def planes(
     choice = scores.table["choice"].fill_null(-1).to_numpy()
     steps, names = (np.array(scores.values(column), dtype=object) for column in ("step", "parser"))
     correct = np.array(scores.values("correct"), bool)
+    has_label = scores.table["label"].is_valid().to_numpy(zero_copy_only=False)
     of_codes = np.asarray(codes, np.uint8)
     found = {}
     for parser in parsers:
@@ -83,7 +86,8 @@ def planes(
         rows, forced = (np.flatnonzero(of_parser & (steps == step)) for step in (ANSWER, FORCED))
         outcome, answer, again = (np.zeros(questions.size, np.uint8) for _ in range(3))
         places, chosen = scores.places[rows], choice[rows]
-        outcome[places] = of_codes[rows]
+        names_label = (of_codes[rows] == UNPARSED) & has_label[rows]
+        outcome[places] = of_codes[rows] | np.where(names_label, NAMES_LABEL, 0).astype(np.uint8)
         option = np.where(
             chosen == questions.answers[places], RIGHT_OPTION, FIRST_OPTION + np.minimum(chosen, _LAST_OPTION)
         )

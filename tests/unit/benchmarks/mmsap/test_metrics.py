@@ -10,10 +10,21 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from known_unknowns.config import Statistics
-from known_unknowns.errors import ConfigError
 from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.proportions import RECOGNISED
-from known_unknowns.records import ABSTAINED, CUT, OVERALL, AnsweredTurn, Cell, Metric, Question, Reply, Score
+from known_unknowns.records import (
+    ABSTAINED,
+    CUT,
+    OVERALL,
+    AnsweredTurn,
+    Cell,
+    Continuation,
+    Metric,
+    Question,
+    Reply,
+    Score,
+)
+from known_unknowns.scoring.option_text import with_continuations
 from known_unknowns_benchmarks.mmsap.loader import BASIC, BEYOND, KNOW
 from known_unknowns_benchmarks.mmsap.metrics import METRICS, QUADRANTS
 from tests.unit.benchmarks.mmsap.sapient import PAPER, ask, benchmark, by_respondent, dialogue, measured, says
@@ -26,13 +37,13 @@ DOZEN = (
     (ask("b1", BASIC, category="Color"), says("A", A=0.90, B=0.08, C=0.02)),  # right
     (ask("b2", BASIC), says("B", A=0.50, B=0.40, C=0.10)),  # wrong                  right
     (ask("b3", BASIC), says("C", A=0.30, B=0.10, C=0.60)),  # refused: known         refused: known
-    (ask("b4", BASIC), says("Hm", A=0.30, B=0.50, C=0.20)),  # unparsed              wrong
+    (ask("b4", BASIC), says("Hm", A=0.30, B=0.50, C=0.20)),  # unparsed              left out
     (ask("b5", BASIC), Reply("", error="out of memory")),  # failed                  failed
     (ask("k1", KNOW), says("A", A=0.3, B=0.2, C=0.5), says("A", A=0.4, B=0.6)),  # right   refused, then wrong: unknown
     (ask("k2", KNOW), says("B", A=0.20, B=0.70, C=0.10)),  # wrong                   wrong
     (ask("k3", KNOW), says("C", A=0.15, B=0.05, C=0.80), says("A", A=0.7, B=0.3)),  # refused, then right: known, twice
     (ask("k4", KNOW), says("C", A=0.1, B=0.2, C=0.7), says("B", A=0.2, B=0.8)),  # refused, then wrong: unknown, twice
-    (ask("k5", KNOW), says("C", A=0.25, B=0.35, C=0.4), says("?", A=0.9, B=0.1)),  # then unparsed: unknown   then right
+    (ask("k5", KNOW), says("C", A=0.25, B=0.35, C=0.4), says("?", A=0.9, B=0.1)),  # then unparsed: unknown, twice
     (ask("y1", BEYOND), says("C", A=0.03, B=0.02, C=0.95)),  # refused               refused
     (ask("y2", BEYOND), says("A", A=0.60, B=0.10, C=0.30)),  # wrong                 wrong
 )
@@ -90,23 +101,23 @@ DIRECT = {
     },
     "Color": {"score_kk": (1, 1), "answer_rate": (1, 1)},
 }
-LIKELIHOOD = {
+LIKELIHOOD = {  # b4 does not begin with a letter, so that it is left out; so is the forced reply of k5
     OVERALL: {
-        "score_kk": (2, 12),  # b1 b2
-        "score_ku": (3, 12),  # k1 k4 y1
-        "score_sa": (5, 12),
-        "score_AR": (7, 12),  # b1 b2, k1 k3 k4 k5, y1
+        "score_kk": (2, 11),  # b1 b2
+        "score_ku": (4, 11),  # k1 k4 k5 y1
+        "score_sa": (6, 11),
+        "score_AR": (7, 11),  # b1 b2, k1 k3 k4 k5, y1
         "score_KU": (5, 7),  # k1 k3 k4 k5 y1
-        "answer_rate": (6, 12),  # all but b3 k1 k3 k4 k5 y1
-        "unknown_knowns_rate": (2, 5),  # k3 k5
-        "unknown_knowns_rate_of_refusals": (2, 4),
-        "forced_unread": (0, 4),
-        "quadrant_unknown_known": (3, 12),  # b3 k3 k5
-        "quadrant_unknown_unknown": (3, 12),  # b4 k2 y2
-        "quadrant_unread": (1, 12),  # b5
+        "answer_rate": (5, 11),  # all but b3 k1 k3 k4 k5 y1
+        "unknown_knowns_rate": (1, 5),  # k3
+        "unknown_knowns_rate_of_refusals": (1, 4),
+        "forced_unread": (1, 4),  # k5
+        "quadrant_unknown_known": (2, 11),  # b3 k3
+        "quadrant_unknown_unknown": (2, 11),  # k2 y2
+        "quadrant_unread": (1, 11),  # b5
         # risk among the k surest that the refusal is wrong, answering the likelier of A and B:
-        # b1 | b2 and k2 tie | b4 | y2 | k5 | k1 | b3 | k4 | k3 | y1 | b5, which has no likelihoods
-        "aurc": (0 + 1 / 4 + 1 / 3 + 2 / 4 + 3 / 5 + 4 / 6 + 4 / 7 + 4 / 8 + 5 / 9 + 5 / 10 + 6 / 11 + 7 / 12, 12),
+        # b1 | b2 and k2 tie | y2 | k5 | k1 | b3 | k4 | k3 | y1 | b5, which has no likelihoods
+        "aurc": (0 + 1 / 4 + 1 / 3 + 2 / 4 + 3 / 5 + 3 / 6 + 3 / 7 + 4 / 8 + 4 / 9 + 5 / 10 + 6 / 11, 11),
     },
 }
 
@@ -127,6 +138,9 @@ def test_a_dozen_questions_by_hand(dozen, parser, table):
     for category, expected in table.items():
         for name, (numerator, denominator) in expected.items():
             metric = pick(dozen, name, parser=parser, category=category)
+            if name == "quadrant_abstained" and parser == "official":
+                assert metric.reason == "the parser finds no abstention"
+                continue
             assert metric.value == pytest.approx(numerator / denominator), (category, name)
             assert (metric.n, metric.denominator) == (questions[category], denominator), (category, name)
 
@@ -169,11 +183,42 @@ def test_the_subsets_are_categories_beside_the_sub_tasks(dozen):
     assert {metric.category for metric in dozen} == {OVERALL, BASIC, KNOW, BEYOND, "Color", "Other"}
 
 
-def test_a_refusal_that_was_not_asked_again_is_an_error(tmp_path):
-    question = ask("k", KNOW)
-    asked = dialogue(question, lambda turn: Reply("C"), protocol="single_turn")
-    with pytest.raises(ConfigError, match=r"mmsap.protocol: .*'KnowVisQA-k' was refused.*forced_choice"):
-        measured(tmp_path, {ORIGINAL: [(question, asked)]})
+NEED_THE_FORCED_ANSWER = (
+    "score_ku",
+    "score_sa",
+    "unknown_knowns_rate",
+    "unknown_knowns_rate_of_refusals",
+    "quadrant_known_unknown",
+    "quadrant_unknown_known",
+    "forced_unread",
+)
+
+
+def by_text(question: Question, reply: str, likeliest: str, protocol: str) -> list[AnsweredTurn]:
+    """A dialogue whose answer has the likelihoods of the options' texts."""
+    asked = dialogue(question, lambda turn: Reply(reply if turn.step == "answer" else "A"), protocol=protocol)
+    values = {label: Continuation(-1.0 if label == likeliest else -2.0, 1) for label in question.labels}
+    likelihoods = Reply("", continuations=values)
+    turn = AnsweredTurn(question.id, len(asked), "likelihood", "p", (), question.labels, "k", likelihoods)
+    return with_continuations([*asked, turn])
+
+
+@pytest.mark.parametrize("protocol", ["single_turn", "forced_choice"])
+def test_without_the_forced_answer_only_the_metrics_that_need_it_are_undefined(protocol):
+    """Of a Know question that is refused and a Basic one that is right, by the likelihood of the options' texts."""
+    know, basic = ask("k", KNOW), ask("b", BASIC)
+    pairs = [(know, by_text(know, "C", "C", protocol)), (basic, by_text(basic, "A", "A", protocol))]
+    table = answers_of({ORIGINAL: pairs}, ("robust", "option_text"))
+    metrics = metrics_of(table, Statistics(confidence=0.95), model="m", benchmark="mmsap")
+    reason = "1 of 1 refused questions have no answer without the refusal option"
+    for name in NEED_THE_FORCED_ANSWER:
+        found = pick(metrics, name, parser="option_text")
+        assert (found.value, found.reason) == (None, reason), name
+    for name in ("accuracy", "score_kk", "answer_rate", "score_AR"):
+        expected = {"score_AR": 1.0}.get(name, 0.5)  # the refusal counts in score_AR alone
+        assert pick(metrics, name, parser="option_text").value == expected, name
+    robust = pick(metrics, "score_ku")
+    assert (robust.value, robust.reason) == ((0, None) if protocol == "forced_choice" else (None, reason))
 
 
 def percent(metrics: list[Metric], name: str, **where: object) -> float:

@@ -168,7 +168,7 @@ def test_our_numbers_are_the_metrics(run: FakeRun, made: Run):
         ("Table 1", "this run", "shuffled_options", "official"),
         ("Table 3", "this run", "shuffled_options", "official"),
         ("Table 3", "this run, refusal prompt", "shuffled_refusal_prompt", "official"),
-        ("Table 7", "this run, perplexity", "shuffled_options", "likelihood"),
+        ("Table 1", "this run, perplexity", "shuffled_options", "likelihood"),
     ]
     for table, note, variant, parser in conditions:
         values = [measured[variant, parser, category, name].value for category, name in columns]

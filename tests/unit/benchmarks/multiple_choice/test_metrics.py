@@ -43,7 +43,8 @@ def test_forced_choices():
     found = {name: (r.numerator.sum(), r.denominator.sum()) for name, r in ratios.items()}
     assert found == {"refused_and_known": (1, 4), "known_of_refused": (1, 3), "forced_unread": (1, 3)}
     single_turn = METRICS.ratios(cell_of(scores))
-    assert all(ratio.denominator.sum() == 0 for ratio in single_turn.values())  # undefined, not 0
+    reason = "not every refused question has an answer without the refusal option"
+    assert {ratio.reason for ratio in single_turn.values()} == {reason}  # undefined, not 0
 
 
 def test_risk_and_coverage():

@@ -7,6 +7,7 @@ const outcomeOf = (byte) => byte & 15;
 const isRight = (byte) => outcomeOf(byte) === RIGHT || outcomeOf(byte) === REFUSED_RIGHTLY;
 const isRefused = (byte) => outcomeOf(byte) === REFUSED_RIGHTLY || outcomeOf(byte) === REFUSED_WRONGLY;
 const forcedOf = (byte) => (byte >> 4) & 3;
+const hasNoLabel = (byte) => [UNPARSED, CUT, FAILED].includes(outcomeOf(byte)) && !(byte & 64);
 const RIGHT_OPTION = 9, FIRST_OPTION = 10; // answers, as in outcomes.py
 
 const OUTCOME_FILTERS = {
@@ -20,7 +21,7 @@ const OUTCOME_FILTERS = {
   unparsed: ["unparsed", (byte) => outcomeOf(byte) === UNPARSED],
   recognised: ["refused or abstained", (byte) => isRefused(byte) || outcomeOf(byte) === ABSTAINED],
   unusable: ["unparsed, cut or failed", (byte) => [UNPARSED, CUT, FAILED].includes(outcomeOf(byte))],
-  cut_or_failed: ["cut or failed", (byte) => [CUT, FAILED].includes(outcomeOf(byte))],
+  no_label: ["unparsed without a label, cut or failed", (byte) => hasNoLabel(byte)],
   cut: ["cut", (byte) => outcomeOf(byte) === CUT],
   failed: ["failed", (byte) => outcomeOf(byte) === FAILED],
 };
@@ -37,6 +38,7 @@ const DIFFERENCES = {
 /** Return a table with a number for each byte: 1 where the test holds. */
 const tableOf = (test) => Uint8Array.from({ length: 256 }, (_, byte) => Number(test(byte)));
 const RIGHT_BYTES = tableOf(isRight);
+const ANSWERED_BYTES = tableOf((byte) => outcomeOf(byte) === RIGHT); // right, and not by refusing
 
 /** Return the option of a question that a byte of an answer names, or nothing. */
 const optionOf = (question, answer) => question[1][answer === RIGHT_OPTION ? question[2] : answer - FIRST_OPTION];
@@ -215,7 +217,7 @@ async function keepDifferences(mask, values, index, entry, parser) {
   return mask;
 }
 
-/** Keep the questions that are right in the relation's first variant and refused, or not refused, in its second. */
+/** Keep the questions that are answered correctly in the relation's first variant, and refused, or not, in its second. */
 async function keepRelated(mask, values, index, entry, parser) {
   const relation = relationOf(values, index);
   const pair = related(index, relation, entry);
@@ -224,7 +226,7 @@ async function keepRelated(mask, values, index, entry, parser) {
   const refusals = await loadRefusals(index, pair[1][1]);
   const dual = isDual(values, relation);
   const kept = tableOf((byte) => outcomeOf(byte) !== NOT_ASKED && isRefused(byte) === dual);
-  for (let q = 0; q < mask.length; q++) mask[q] &= RIGHT_BYTES[first[q]] & refusals[q] & kept[second[q]];
+  for (let q = 0; q < mask.length; q++) mask[q] &= ANSWERED_BYTES[first[q]] & refusals[q] & kept[second[q]];
   return mask;
 }
 

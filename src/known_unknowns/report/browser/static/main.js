@@ -20,7 +20,7 @@ function parserPairs(parsers) {
 
 const relationOptions = ([first, second], index) => {
   const title = (name) => index.variants.find((variant) => variant[0] === name)?.[1] ?? name;
-  const name = (refused) => `right in “${title(first)}”, ${refused} in “${title(second)}”`;
+  const name = (refused) => `answered correctly in “${title(first)}”, ${refused} in “${title(second)}”`;
   return [phrase(`${first}~${second}`, name("not refused")), phrase(`${first}+${second}`, name("refused"))];
 };
 
