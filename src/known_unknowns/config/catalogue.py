@@ -2,8 +2,8 @@
 
 It has entries for published models (the folder ``models``; ``absent.yaml`` says why others have none), and what the
 packages of benchmarks add in a file ``catalogue.yaml``: editions, the data of the benchmark, variants, protocols, and
-models with released replies. An entry becomes part of the configuration if something in it names it (`with_named`); the others are
-off.
+models with released replies. An entry becomes part of the configuration if something in it names it (`with_named`); the
+others are off.
 """
 
 from __future__ import annotations
