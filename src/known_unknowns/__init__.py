@@ -1,4 +1,4 @@
-"""Known Unknowns: benchmarks of refusal and abstention in multimodal LLMs, from pinned data to a report."""
+"""Known Unknowns: benchmarks of refusal and abstention in multimodal LLMs, from data to a report."""
 
 from __future__ import annotations
 

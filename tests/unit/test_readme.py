@@ -13,15 +13,20 @@ README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 
 def test_the_first_screen_comes_first():
-    """What, why and how; the figure; one table; then what has not been done. The rest is below."""
+    """What the reader can do: the workflow, a function, the tools; then what it gave and what it found."""
     parts = (
-        "**What.**",
-        "**Why.**",
-        "**How.**",
-        "make run",
-        "<img",
+        "make run # data",
+        "make test",
+        "pip install .",
+        "known_unknowns.evaluate(",
+        "snakemake --cores all",
+        "mlflow ui ",
+        "dvc repro",
+        "dvc pull",
         "| Table 2",
         "**No published model has been asked",
+        "**Two findings**",
+        "<img",
     )
     places = [README.index(part) for part in parts]
     assert places == sorted(places) and places[-1] < README.index("## ")

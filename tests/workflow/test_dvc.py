@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -55,6 +60,62 @@ def test_the_stage_makes_its_outputs_and_is_then_up_to_date(pinned):
         assert (pinned.root / "results/pocket" / name).is_file()
     assert "up to date" in dvc(pinned, "repro")
     assert "up to date" in dvc(pinned, "status")
+
+
+def test_the_stage_does_not_depend_on_the_code(pinned, tmp_path):
+    """Snakemake owns the graph: a commit to the code leaves dvc.lock right."""
+    changed = pinned.twin(tmp_path / "changed")
+    with (changed.root / "src/known_unknowns/version.py").open("a", encoding="utf-8") as file:
+        file.write("# a comment\n")
+    assert "up to date" in dvc(changed, "status")
+    with (changed.root / "params.lock.yaml").open("a", encoding="utf-8") as file:
+        file.write("added: true\n")
+    assert "params.lock.yaml" in dvc(changed, "status")
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve a folder as files, as any web server does; yield its address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def clone_of(project: Project, root: Path) -> Project:
+    project.run("git", "clone", "--quiet", project.root, root)
+    return Project(root, project.environment)
+
+
+def test_two_people_share_a_finished_run(pinned, tmp_path):
+    """The six lines of docs/data.md: a folder, and the same folder behind a web server."""
+    owner, store = pinned.twin(tmp_path / "owner"), tmp_path / "store"
+    dvc(owner, "remote", "add", "--local", "--default", "store", store)
+    dvc(owner, "push")
+    with served(store) as address:
+        for number, remote in enumerate((store, address)):
+            clone = clone_of(owner, tmp_path / f"clone {number}")
+            assert not (clone.root / "results/pocket").exists()
+            assert "no remote" in dvc(clone, "pull", code=None).lower()
+            dvc(clone, "remote", "add", "--local", "--default", "store", remote)
+            dvc(clone, "pull")
+            for name in RESULTS:
+                assert (clone.root / "results/pocket" / name).read_bytes() == (
+                    owner.root / "results/pocket" / name
+                ).read_bytes()
+            assert "up to date" in dvc(clone, "status")
+
+
+def test_a_clone_without_data_makes_them(pinned, tmp_path):
+    clone = clone_of(pinned, tmp_path / "clone")
+    dvc(clone, "repro")
+    assert all((clone.root / "results/pocket" / name).is_file() for name in RESULTS)
+    assert "data/pocket" not in dvc(clone, "status")
 
 
 def test_git_tracks_the_pins_and_not_the_data(pinned):

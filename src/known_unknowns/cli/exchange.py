@@ -11,7 +11,7 @@ import typer
 
 from known_unknowns import exchange
 from known_unknowns.cli.options import PARAMS, AsJson, Edition, ParamsFile
-from known_unknowns.config import DataEntry, Params
+from known_unknowns.config import DataEntry, Params, locked_commits
 from known_unknowns.data import check as checks
 from known_unknowns.data.check import CheckResult
 from known_unknowns.edition_files import EditionFiles
@@ -56,7 +56,13 @@ def check(
         )
         return
     folder = raw or Path("data", checked.data_name, "raw", what)
-    found = checks.check(what, folder, settings=_settings(checked, what), edition=checked.edition)
+    settings = _settings(checked, what)
+    source = locked_commits.data_source(what, settings) if settings and raw is None else None
+    if source:
+        locked = locked_commits.read(params.parent / locked_commits.PATH).get(source.key)
+        at = locked_commits.locked_revision(source, locked) if locked else f"{source.revision}, not locked"
+        print(f"{what}: {source.repository}, {at}", file=sys.stderr)
+    found = checks.check(what, folder, settings=settings, edition=checked.edition)
     _report(found, as_json=as_json)
 
 

@@ -1,9 +1,9 @@
 """The catalogue: what params.yaml can name without defining it.
 
-It has one entry for every published model that can still be run (the folder ``models``), and what the packages of
-benchmarks add in a file ``catalogue.yaml``: editions, the data of the benchmark, variants, protocols, and models with
-released replies. An entry becomes part of the configuration if something in it names it (`with_named`); the others are
-off.
+It has entries for published models (the folder ``models``; ``absent.yaml`` says why others have none), and what the
+packages of benchmarks add in a file ``catalogue.yaml``: editions, the data of the benchmark, variants, protocols, and
+models with released replies. An entry becomes part of the configuration if something in it names it (`with_named`); the
+others are off.
 """
 
 from __future__ import annotations

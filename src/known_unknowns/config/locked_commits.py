@@ -88,6 +88,13 @@ class LockEntry:
         return f"{at}, {len(self.files)} file(s), {human(self.size)}" if self.files else at
 
 
+def locked_revision(source: Source, locked: LockEntry) -> str:
+    """Return a source's revision and the commit to which it is locked: "main, locked to 0123456789ab"."""
+    if locked.commit is None or locked.commit.startswith(source.revision):
+        return locked.describe()
+    return f"{source.revision}, locked to {locked.describe().removeprefix('at ')}"
+
+
 class LockFile(Entry):
     """The whole file."""
 

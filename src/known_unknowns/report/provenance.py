@@ -125,7 +125,7 @@ def _data(benchmark: str, entry: DataEntry, data: Path, locks: Mapping[str, lock
         for name, value in of_data.as_dict().items()
     }
     pin = provenance.dvc_hash(data / "raw" / benchmark)
-    revision = locked.describe() if locked else commits or None
+    revision = locked_commits.locked_revision(source, locked) if source and locked else commits or None
     source_of = entry.plain()
     if isinstance(entry, GitData | ReleasedData) and git.is_without_commit(data / "raw" / benchmark):
         source_of["fetched"] = "files of a folder without a commit; not compared with the repository"
@@ -145,7 +145,7 @@ def _model(params: Params, model: str, results: Path, locks: Mapping[str, locked
         name=model,
         entry=params.model(model).plain(),
         engines=tuple(engines),
-        locked=locked.describe() if locked and has_commit else None,
+        locked=locked_commits.locked_revision(source, locked) if source and locked and has_commit else None,
     )
 
 

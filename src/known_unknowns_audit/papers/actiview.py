@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from statistics import correlation
 
 from known_unknowns.benchmark.published import ALL, MODEL, Finding, Published, PublishedCell, cells_by_row
 from known_unknowns_audit.grim import grim_counts, nearest_percentages
@@ -297,6 +298,8 @@ def text_findings(published: Published) -> Iterator[Finding]:
     yield from _differences(published)
     yield from _splits_of_another_accuracy(published)
     yield from _descriptions(published)
+    yield from _recall_and_accuracy(published)
+    yield from _gaps_of_difficulty(published)
 
 
 def _caption_of_table_7(published: Published) -> Iterator[Finding]:
@@ -455,3 +458,47 @@ def _descriptions(published: Published) -> Iterator[Finding]:
             text,
             "; ".join(f"{model}: {first:+.2f} and {second:+.2f}" for model, (first, second) in changes.items()),
         )
+
+
+def _recall_and_accuracy(published: Published) -> Iterator[Finding]:
+    """Flag Table 13 if accuracy falls with the recall of views in a pipeline (Appendix F.3 says that it rises)."""
+    rows = published.rows("Table 13").values()
+    correlations = {}
+    for pipeline in ("Zooming", "Shifting-R"):
+        columns = (f"{pipeline} R_select", f"{pipeline} ACC_QA")
+        pairs = [[row[column].value for column in columns] for row in rows if all(name in row for name in columns)]
+        if len(pairs) > 2:
+            correlations[pipeline] = correlation(*zip(*pairs, strict=True))
+    if any(value < 0 for value in correlations.values()):
+        values = " and ".join(f"{value:+.2f} in {pipeline}" for pipeline, value in correlations.items())
+        yield Finding(
+            published.benchmark,
+            "Appendix F.3",
+            ALL,
+            ALL,
+            "lower recall tends to correlate with lower accuracy",
+            f"The correlation of recall and accuracy over the models of Table 13 is {values}.",
+            f"Pearson's r of R_select and ACC_QA, {len(rows)} models",
+        )
+
+
+def _gaps_of_difficulty(published: Published) -> Iterator[Finding]:
+    """Flag models that the text names for a gap of about 10 from Shifting-E to -H, if they rise (Appendix F.2)."""
+    easy, hard = published.rows("Table 10"), published.rows("Table 12")
+    after = {row: cells for (_, row), cells in hard.items()}
+    for (_, row), cells in easy.items():
+        if row not in published.facts["gap_of_difficulty"].value or row not in after:
+            continue
+        for column in ("Type I AVG", "Type II AVG"):
+            first, last = cells[column], after[row][column]
+            if last.value > first.value:
+                yield Finding(
+                    published.benchmark,
+                    "Appendix F.2",
+                    row,
+                    column,
+                    "a gap of about 10%",
+                    f"Appendix F.2 names it for a gap of about 10%; from Table 10 to Table 12 it rises by "
+                    f"{last.value - first.value:.2f}.",
+                    f"{last.printed} - {first.printed} = {last.value - first.value:+.2f}",
+                )

@@ -54,7 +54,8 @@ def test_the_text_begins_with_the_number_of_issues_and_the_most_important_ones()
         "they raise it by 2.73",
         "one table off",
         "0.06, rank 2 instead of 15",
-        "27.07%",
+        "+0.48 for zooming and -0.36 for shifting",
+        "MMICL-XXL-11B rises by 2.78",
     ):
         assert text in first
     assert "Multiple choice" not in " ".join(lines)

@@ -60,7 +60,7 @@ def test_chance_on_humblebench_e():
     assert one.printed == "20" and "gives 24.27" in one.finding and "(85.43%)" in one.arithmetic
 
 
-def test_the_right_options_are_not_balanced():
+def test_the_shares_of_the_right_options():
     """Always C: 27.07%, 7.07 points above the 20% of random guessing."""
     one = found("Figure 2", "C", "Share of right options")
     assert "relatively balanced" in one.finding and one.arithmetic.startswith("27.07 - 20 = 7.07 points")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from known_unknowns.cli import app
 from known_unknowns.config import locked_commits
 from known_unknowns.config.locked_commits import LockEntry
 from known_unknowns.data import lock_file
@@ -16,6 +19,7 @@ from known_unknowns.report import shell
 from known_unknowns.report.private_texts import PrivateTexts
 from known_unknowns.report.provenance import Data, Model, RunDescription, computations, describe_run, usage
 from tests.factories import params_from
+from tests.paths import ROOT
 
 from .fake_run import FakeRun, make, params
 from .pages import parse
@@ -53,12 +57,22 @@ def test_locked_data_and_models_have_commit_and_size(run, tmp_path):
     keys = "hub:datasets/maker/benchmark@main", "hub:models/maker/model@main"
     lock_file.write(dict.fromkeys(keys, LockEntry(COMMIT, FILES)), tmp_path / locked_commits.PATH)
     found = described(run, tmp_path, COMMIT)
-    locked = "at 0123456789ab, 2 file(s), 2.0 MB"
+    locked = "main, locked to 0123456789ab, 2 file(s), 2.0 MB"
     assert [data.locked for data in found.data] == [locked]
     assert {model.name: model.locked for model in found.models if model.locked} == {"pocket": locked}
     assert found.samples == {"oracle": 3}
     found = described(run, tmp_path, NEWER)
     assert [data.locked for data in found.data] == [locked] and not any(model.locked for model in found.models)
+
+
+def test_check_says_to_which_commit_the_published_files_are_locked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    command = ["check", "humblebench", "--edition", "full"]
+    assert "maifoundations/HumbleBench, main, not locked" in CliRunner().invoke(app, command).stderr
+    key = "hub:datasets/maifoundations/HumbleBench@main"
+    lock_file.write({key: LockEntry(COMMIT, FILES)}, tmp_path / locked_commits.PATH)
+    assert "maifoundations/HumbleBench, main, locked to 0123456789ab" in CliRunner().invoke(app, command).stderr
 
 
 def cells(table):

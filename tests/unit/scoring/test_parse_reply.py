@@ -419,3 +419,120 @@ def test_reasoning_that_the_template_opened_and_the_limit_cut_is_cut():
         parsed = parse_reply(reply, TWO, cut=True, opened=True)
         assert (parsed.outcome, parsed.label) == ("cut", None)
     assert parse_reply("It may be A.</think>The answer is B.", TWO, opened=True).label == "B"
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        *((f"Answer: A. {text}", "B") for text in ("Actually, B.", "Correction: B.", "No, it is B.", "Sorry, I meant B.", "On reflection, blue.", "Oops, B.")),
+        *((f"Answer: A. {text}", "B") for text in ("I made a mistake; it should be B.", "Hmm, actually B is correct.", "I misread the image; blue.", "I stand corrected: B.")),
+        *((f"Answer: A. {text}", "B") for text in ("That was wrong. B.", "Let me revise: B", "I'd like to change that to B.", "Edit: B", "No wait, B.")),
+        *((text, "B") for text in ("A. Wait, B.", "Answer: A, or rather B", "Red - sorry, blue.", "**Answer: A**\n\n**Correction:** B", "Answer: A\n\nUpdate: the answer is B.")),
+        *((text, "B") for text in ("I choose A. Let me change my answer to B.", "Answer: A (wait, actually B)", "The answer is Red. Actually, it is Blue.")),
+        ("Answer: A. Actually, B. No, C.", "C"),
+        *((rf"\boxed{{A}} {text} \boxed{{B}}", "B") for text in ("Wait, that is wrong.", "Correction:", "Actually,", "Re-checking the image,")),
+        ("<answer>A</answer> Sorry, I made a mistake. <answer>B</answer>", "B"),
+        ("<|begin_of_box|>A<|end_of_box|> Correction: <|begin_of_box|>B<|end_of_box|>", "B"),
+        (r"\boxed{A} Actually, B.", "B"),
+        ('{"answer": "A"}\nCorrection:\n{"answer": "B"}', "B"),
+        *((f"Answer: A. {text}", "A") for text in ("Actually, the lamp is very old, and its shade is black.", "Sorry for the length.", "I mean the red one.")),
+        *((f"Answer: A. {text}", "A") for text in ("Actually, blue is the color of the wall.", "No, B is not right.", "Wait, is it B? No.", "Actually, not B.")),
+        (r"\boxed{A} and \boxed{B}", None),
+    ],
+)  # fmt: skip
+def test_a_later_retraction_wins_over_an_earlier_announcement(reply, expected):
+    assert label(reply) == expected
+
+
+CAR = {"A": "red", "B": "blue", "C": "green", "D": "white", "E": "None of the above"}
+OF_THE_CAR = "What color is the car on the left?"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *("I can't identify the people. The car on the left is blue (B).", "I can't identify the people. However, the car on the left is blue (B)."),
+        *("I can't identify the people. The car on the left is blue.", "The car on the left is blue. I can't identify the people."),
+        *("I'm sorry, but I can't identify the person. The color of the car is blue.", "Sorry, I can't help with identifying people. The car on the left is B. blue."),
+        *("The brand of the car cannot be determined. Its color is blue.", "I don't know the driver. Blue.", "I do not have information about the owner. B"),
+        *("I cannot verify the names of the people; the car on the left is blue.", "I don't know what city this is. The car on the left is blue."),
+        *("There is not enough information about the people. The car on the left is blue.", "I don't know the model of the car, but it is blue."),
+        *("I'm not able to tell who the driver is. The car on the left is blue.", "The car on the left is blue (B), but I can't tell the model."),
+    ],
+)  # fmt: skip
+def test_an_abstention_about_another_thing_is_no_abstention(reply):
+    assert label(reply, CAR, OF_THE_CAR, refusal="E") == "B"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *("I cannot determine the color of the car. The car on the right is blue.", "I can't tell. The car on the left is hidden behind a blue truck."),
+        *("I can't identify the people. The car on the left is not blue.", "I can't identify the people. The car on the left could be red or blue."),
+        *("I cannot tell whether the car on the left is blue.", "I'm sorry, but I cannot identify the color. The sky is blue.", "I cannot tell. It is not blue."),
+        *("The color of the car on the left cannot be determined. The car on the right is red.", "I don't know. It's a car."),
+        *("I cannot determine that. The image shows a red truck and a white house.", "I cannot tell the color, as the photo is black and white."),
+    ],
+)  # fmt: skip
+def test_another_option_in_an_abstention_is_no_answer(reply):
+    assert outcome(reply, CAR, OF_THE_CAR) == "abstained"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *("## Answer\n\n**D. Gold**\n\nConfidence: high", "### Final Answer\n**D) Gold**\n\nConfidence: 95%", "# Answer\n\n**D**\n\nConfidence: 90%"),
+        *("Final Answer\n============\n\n**D. Gold**\n\n*Confidence: high*", "Answer\n------\n**(D) Gold**\n\nHope this helps!", "Final answer\nD\nConfidence: 0.9"),
+        *("### Conclusion\n\n**Gold**\n\nI hope this helps!", "## Result\n\nD\n\nLet me know if you have questions.", "## My choice\n> D. Gold\n\nConfidence level: 4/5"),
+        *("## Reasoning\nThe glass is dark.\n\n**D. Gold**\n\nConfidence: high", "### Observation\nIt shines.\n### Answer\n**D. Gold**\nConfidence: medium"),
+        *("The lamp shines warmly.\n\n**D. Gold**\n\nI'm confident.", "The lamp shines warmly.\n\n**D. Gold**\n\n(Confidence: 80 %)"),
+    ],
+)  # fmt: skip
+def test_an_option_on_its_own_line_before_a_closing_line(reply):
+    assert label(reply) == "D"
+
+
+@pytest.mark.parametrize(
+    "reply", ["## Answer\n\nIt depends.\n\nConfidence: low", "## Answer\n**D. Red**\n\nConfidence: high", "## Options\nA. Red\nD. Gold"]
+)  # fmt: skip
+def test_a_heading_announces_only_a_line_that_is_one_option(reply):
+    assert label(reply) is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        *((text, "unparsed") for text in ("E. Gold", "E. It is gold.", "E) It's gold.", "E. The color is red.", "E. The chandelier is gold.", "E: it is blue", "E\nGold")),
+        *((text, "unparsed") for text in ("(E) The chandelier appears to be gold.", "Answer: E. The chandelier is gold.", "The answer is E. It is gold.", "E. I think it is gold.")),
+        *((text, "refused") for text in ("E. None of these", "E. The chandelier is green.", "E. Not gold.", "E, because it is neither red nor gold.", "E. It is not gold.")),
+        *((text, "refused") for text in ("E. The room is gold, the lamp is pink.", "E. The chandelier isn't gold.", "E. None of the above. It is purple.")),
+    ],
+)  # fmt: skip
+def test_a_refusal_letter_with_the_text_of_another_option_is_unparsed(reply, expected):
+    assert outcome(reply) == expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "texts", "expected"),
+    [
+        *((text, ("-$20", "$2"), None) for text in ("$20", "20", "20 dollars", "The answer is $20.", "The profit is $20.")),
+        *((text, ("$20", "$2"), None) for text in ("-$20", "The answer is -$20.", "minus 20 dollars")),
+        *((text, ("-$20", "$20"), "A") for text in ("-$20", "$-20", "(-$20)", "minus $20", "negative 20 dollars", "The answer is -$20.")),
+        *((text, ("-$20", "$20"), "B") for text in ("$20", "20 dollars", "The answer is +$20.")),
+        *((text, ("42%", "17%"), None) for text in ("42", "42.0", "The value is 42.", "The answer is 42.")),
+        *((text, ("42%", "42"), "A") for text in ("42%", "42 %", "42 percent")),
+        *((text, ("42", "17"), None) for text in ("42%", "42 percent", "It reads 42%.")),
+        *((text, ("5", "-5"), "A") for text in ("+5", "It is +5.", "plus five", "positive 5", "The answer is +5.")),
+        *((text, ("+5", "-5"), "A") for text in ("5", "+5", "The charge is +5.")),
+        ("x + 5", ("x + 5", "x - 5"), "A"),
+        *((text, ("5", "10"), None) for text in ("5+5", "x + 5", "5 + 10")),
+        *((text, ("10", "20"), "B") for text in ("It reads 20 degrees.", "It shows 20.", "The thermometer shows 20 degrees.", "The scale reads 20 kg.", "20 degrees", "20°")),
+        *((text, ("10", "20"), "B") for text in ("It measures about 20 centimeters.", "It reads twenty degrees.", "It costs 20 dollars.", "The speedometer indicates 20.", "20 °C")),
+        *((text, ("10", "20"), None) for text in ("It shows 10 apples and 20 pears.", "It reads 100 degrees.", "It reads 10 million.", "It reads -10 degrees.")),
+        ("The display reads -10.", ("10", "-10"), "B"),
+        ("It reads 10 degrees.", ("10°C", "20°C"), "A"),
+        ("It says 10:30.", ("10:30", "20:30"), "A"),
+    ],
+)  # fmt: skip
+def test_a_number_and_what_belongs_to_it(reply, texts, expected):
+    assert parse_reply(reply, texts).label == expected

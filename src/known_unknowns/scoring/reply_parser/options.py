@@ -26,6 +26,11 @@ def _singular(sequence: Iterable[str]) -> frozenset[str]:
     return frozenset(form.rstrip("s") if form.isalpha() else form for form in sequence if form not in words.STOP_WORDS)
 
 
+def _without_plus(sequence: Iterable[str]) -> tuple[str, ...]:
+    """Return tokens with the numbers "+5" as "5"."""
+    return tuple(form.removeprefix("+") if form[-1:].isdigit() else form for form in sequence)
+
+
 def _in_order(part: Iterable[str], sequence: Iterable[str]) -> bool:
     """Return whether a sequence has the words of a part in their order, among others."""
     rest = iter(sequence)
@@ -87,12 +92,17 @@ class Options:
         sequence = forms(text)
         content = _singular(sequence)
         equal = frozenset(label for label, own in self.forms.items() if own == sequence != ())
+        if not equal:
+            unsigned = _without_plus(sequence)
+            equal = frozenset(label for label, own in self.forms.items() if _without_plus(own) == unsigned != ())
         if equal or not content:
             return equal
         near = {label: _singular(own) - content for label, own in self.forms.items() if content <= _singular(own)}
         parts = [label for label, more in near.items() if not more & words.NEGATIONS]
         numbers = [form for form in sequence if form[-1:].isdigit()]
         parts = [label for label in parts if _in_order(numbers, self.forms[label])]
+        if len(numbers) == len(sequence):
+            parts = [label for label in parts if "%" not in self.forms[label]]  # 42 is not 42%
         return frozenset(parts) if len(parts) == 1 else NOTHING
 
     def restated(self, text: str) -> Labels:

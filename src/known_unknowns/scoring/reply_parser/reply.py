@@ -7,7 +7,7 @@ from bisect import bisect_right
 from functools import lru_cache
 
 from known_unknowns.scoring.reply_parser import words
-from known_unknowns.scoring.reply_parser.options import NOTHING, Labels, Options
+from known_unknowns.scoring.reply_parser.options import FIRST_REMOVED, NOTHING, Labels, Options
 from known_unknowns.scoring.reply_parser.text import CURRENCIES, content_words, forms, sentences
 
 _AROUND = 300  # characters of a sentence around a place
@@ -15,7 +15,7 @@ _CLAUSE = re.compile(
     r"[^.;\n]*?(?=[;\n]|[.!?,](?:\s|\Z)|\s(?:because|since|as|which|so|but)\b|\s?[—–]|\s-\s|\Z)|[^\n]*"
 )
 _SCALE = re.compile(r"\s?(?:hundred|thousand|million|billion|percent|dozen|times)\b|\s?[%/^]", re.IGNORECASE)
-_ONE_UNIT = re.compile(r"\s?[^\W\d_]+(?:\s[^\W\d_]+)?\s*(?:$|[.,;!)\n])")
+_ONE_UNIT = re.compile(r"\s?(?:°|[^\W\d_]+)\s?(?:[^\W\d_]+)?\s*(?:$|[.,;!)\n])")
 _AROUND_A_LABEL = " .,:;!()[]{}<>\"'*\n"
 _AROUND_A_NUMBER = re.compile(r"\A(?:[ ,:;!()\[\]{}\"'*\n]|[.<>](?![=<>]?\s?[-+.]?\d))+")
 _CURRENCY_SIGN = re.compile(r"[$€£¥₹]\s?(?=[.\d])")
@@ -121,10 +121,25 @@ class Reply:
             or frozenset(mention.label for mention in self.options.mentions(clause) if mention.marked)
         )
 
+    def whole_clause(self, text: str) -> Labels:
+        """Return the option that is the whole first clause of a text, if it is no question."""
+        text = text[:_AROUND]
+        lead = words.LEAD.match(text)
+        rest = text[lead.end() :] if lead else text
+        for start in (text, rest):
+            clause = _CLAUSE.match(start)
+            if clause is None or start[clause.end() :].startswith("?"):
+                continue
+            if labels := self.exact(clause[0].strip()):
+                return labels
+        return NOTHING
+
     def _ends(self, labels: Labels, rest: str) -> bool:
         """Return whether the text of an option ends where an announcement goes on, and not a longer expression."""
-        if words.GOES_ON.match(rest):
-            return True
+        return bool(words.GOES_ON.match(rest)) or self.has_unit(labels, rest)
+
+    def has_unit(self, labels: Labels, rest: str) -> bool:
+        """Return whether a unit follows an option where all options are numbers without one."""
         numbers = all(map(self.options.is_number, labels)) and all(len(own) == 1 for own in self.options.forms.values())
         return bool(numbers and _ONE_UNIT.match(rest) and not _SCALE.match(rest))
 
@@ -137,8 +152,20 @@ class Reply:
         own, end = self.options.text_at_start(rest)
         if own and label not in own and re.match(r"\W*(?:\n|\Z)|[.;,]\s", rest[end:]):
             return own | {label}
+        if self.options.meanings[label] is not None and not own and (other := self._stated(rest)):
+            return other | {label}
         further = self.options.patterns["further"].match(rest[end:] if label in own else text[match.end("label") :])
         return frozenset((label, further["label"]) if further else (label,))
+
+    def _stated(self, text: str) -> Labels:
+        """Return the offered option that the first sentence of a text gives: "It is gold.", "The lamp is gold."."""
+        pieces = sentences(text[:_AROUND])
+        if not pieces:
+            return NOTHING
+        first = pieces[0][0]
+        labels = self.whole_clause(first) or (self.asserted(first) if self.restates(first) else NOTHING)
+        offered = frozenset(label for label in labels if label < FIRST_REMOVED and self.options.meanings[label] is None)
+        return offered if len(labels) == 1 else NOTHING
 
     @staticmethod
     def abstains(text: str) -> Labels:

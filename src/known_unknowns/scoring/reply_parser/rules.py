@@ -25,6 +25,7 @@ _KEY = re.compile(
 )
 _ASKED_FIRST = re.compile(r"\A\W*(?:is|could|would|can)\s(?:it|this|that|the\sanswer)\s(?:be\s)?", re.IGNORECASE)
 _PIECES = re.compile(r"[\n;!?]|[.,](?=\s)")
+_OTHER_CLAUSE = re.compile(r";|,\s(?:but|and)\b")
 _LINE_AFTER_COLON = re.compile(r":\s*\n+\s*([^\n]+)")
 
 
@@ -38,24 +39,43 @@ def whole_reply(reply: Reply) -> Labels:
 
 def final_answer(reply: Reply) -> Labels:
     """Read boxes, ticks and tags whose whole content is an option, a tag with an answer in it, or the answer's key."""
-    contents = [match[1] or match[2] or match[3] or "" for match in _BOX.finditer(reply.text)]
-    tags = [match[2].strip() for match in _TAG.finditer(reply.text)]
-    if found := NOTHING.union(*(reply.exact(clean(content)) for content in (*contents, *tags))):
-        return found
-    values = (reply.exact(match[1]) for match in _KEY.finditer(reply.text))
+    boxes = [(match, match[1] or match[2] or match[3] or "") for match in _BOX.finditer(reply.text)]
+    tagged = [(match, match[2].strip()) for match in _TAG.finditer(reply.text)]
+    found, end = NOTHING, 0
+    for match, content in sorted((*boxes, *tagged), key=lambda item: item[0].start()):
+        if labels := reply.exact(clean(content)):
+            is_correction = words.TURNS_BACK.search(reply.text, end, match.start())
+            found, end = labels if is_correction else found | labels, match.end()
+    if found:
+        later = [labels for place, labels in _corrections(reply) if place >= end - 1]
+        return later[-1] if later else found
+    tags = [content for _, content in tagged]
+    turn = max((match.end() for match in words.TURNS_BACK.finditer(reply.text)), default=0)
+    keys = sorted(_KEY.finditer(reply.text), key=lambda match: match.start() < turn)  # first those after a correction
+    values = (reply.exact(match[1]) for match in keys)
     return next(filter(None, (*map(reply.choice, reversed(tags)), *values)), NOTHING)
 
 
 def last_announcement(reply: Reply) -> Labels:
     """Read the last phrase that announces an option, unless an earlier one differs and is not taken back."""
-    found = sorted(_announced(reply), key=lambda item: item[0])
+    corrections = list(_corrections(reply))
+    found = sorted((*_announced(reply), *corrections), key=lambda item: item[0])
     every = [item for item in found if not item[1] & _KINDS] or found
     if not every:
         return NOTHING
     place, first, last = every[0][0], every[0][1], every[-1][1]
     same = all(labels == first for _, labels in every)
-    decides = same or words.TURNS_BACK.search(reply.text, place) or words.CONCLUDES.search(reply.text, place)
+    if same or every[-1] in corrections:
+        return last
+    decides = words.TURNS_BACK.search(reply.text, place) or words.CONCLUDES.search(reply.text, place)
     return last if decides else NOTHING.union(*(labels for _, labels in every))
+
+
+def _corrections(reply: Reply) -> Iterator[tuple[int, Labels]]:
+    """Yield places and options of corrections: "Actually, B.", "Sorry, I meant the blue one."."""
+    for match in words.CORRECTIONS.finditer(reply.text):
+        if labels := reply.whole_clause(reply.text[match.end() :]):
+            yield match.start(), labels
 
 
 def _announced(reply: Reply) -> Iterator[tuple[int, Labels]]:
@@ -66,6 +86,9 @@ def _announced(reply: Reply) -> Iterator[tuple[int, Labels]]:
             yield match.start(), labels
     for match in _LINE_AFTER_COLON.finditer(reply.text):
         if (match.end() == len(reply.text) or not reply.is_list) and (labels := reply.exact(match[1])):
+            yield match.start(), labels
+    for match in words.HEADINGS.finditer(reply.text):
+        if labels := reply.exact(match[1]):
             yield match.start(), labels
     for match in words.CALLED_RIGHT.finditer(reply.text):
         if labels := _called_right(reply, reply.before(match.start()), reply.text[match.start() :]):
@@ -112,7 +135,9 @@ def leading_label(reply: Reply) -> Labels:
         rest = reply.text[match.end() :]
         if not (words.DENIED_AT_ONCE.match(rest) or _is_denied(reply, match.end("label"))):
             return reply.labels_at_start(reply.text)
-    lines = reply.text.rsplit("\n", 1)
+    lines = reply.text.split("\n")
+    while len(lines) > 1 and words.CLOSINGS.fullmatch(lines[-1]):
+        lines.pop()
     return reply.exact(lines[-1]) if len(lines) > 1 else NOTHING
 
 
@@ -143,8 +168,22 @@ def abstention(reply: Reply) -> Labels:
                 return NOTHING
             after = (sentence[match.end() :], *reply.sentences[number + 1 :])
             guesses = any(words.GUESSES.search(text) and reply.asserted(text) for text in after)
-            return NOTHING if guesses else frozenset((kind,))
+            if guesses:
+                return NOTHING
+            if kind == words.NONE_RIGHT:
+                return frozenset((kind,))
+            if len(exact) == 1:
+                return exact
+            unknown = before + _OTHER_CLAUSE.split(sentence[match.end() :])[0]
+            return NOTHING if _gives_option(reply, unknown) else frozenset((kind,))
     return NOTHING
+
+
+def _gives_option(reply: Reply, unknown: str) -> bool:
+    """Return whether a reply gives an option although something that the question does not ask is unknown to it."""
+    if content_words(unknown) - words.VAGUE and not reply.restates(unknown):
+        return bool(restatement(reply) or only_option(reply))
+    return any(_pairs(reply, sentence) and len(reply.asserted(sentence)) == 1 for sentence in reply.sentences)
 
 
 def leading_text(reply: Reply) -> Labels:
@@ -155,7 +194,8 @@ def leading_text(reply: Reply) -> Labels:
     found, end = reply.options.text_at_start(reply.text)
     if found and _is_denied(reply, end):
         return NOTHING
-    if found and re.match(r"\s*(?:[.,;:!\n(]|-\s|—|because\b|since\b|\Z)", reply.text[end:]):
+    rest = reply.text[end:]
+    if found and (re.match(r"\s*(?:[.,;:!\n(]|-\s|—|because\b|since\b|\Z)", rest) or reply.has_unit(found, rest)):
         return found
     lead = words.LEAD.match(first)
     if (labels := reply.exact(first)) or not (lead and lead[0].strip()) or words.HYPOTHESES.search(first):

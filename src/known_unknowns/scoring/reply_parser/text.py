@@ -84,8 +84,9 @@ _FORMS = {word: str(count) for count, word in enumerate(_COUNTS.split())} | {
     **dict.fromkeys(("ω", "omega", "ohms"), "ohm"),
     **{"percent": "%", "π": "pi", "sqrt": "√", "can't": "cannot"},
 }
+_SIGN_OF_CURRENCY = re.compile(r"(?<![\w)\]}%])([-+])([$€£¥₹])(?=[.\d])")  # "-$20" is "$-20"
 CURRENCIES = frozenset("$€£¥₹")
-_SIGNS = {"minus": "-", "negative": "-"}
+_SIGNS = {"minus": "-", "negative": "-", "plus": "", "positive": ""}
 _COMPARISONS = {
     **dict.fromkeys(("greater than", "more than", "larger than", "higher than", "over", "above", "exceeds"), ">"),
     **dict.fromkeys(("less than", "fewer than", "smaller than", "lower than", "under", "below"), "<"),
@@ -109,13 +110,20 @@ def _is_article(token: Token, text: str, following: re.Match[str]) -> bool:
     return word != "A" or _AFTER_A_LABEL.fullmatch(following[0]) is None
 
 
+def _ends_with_term(found: list[Token]) -> bool:
+    """Return whether tokens end with a number or a variable, after which a sign calculates."""
+    return bool(found) and (found[-1].form[-1:].isdigit() or (len(found[-1].form) == 1 and found[-1].form.isalpha()))
+
+
 def _with_words_before(form: str, start: int, found: list[Token], text: str) -> tuple[str, int]:
     """Return a number with a sign and a comparison in words before it, which are removed from the tokens."""
-    is_sign = bool(found) and found[-1].form in _SIGNS and text[found[-1].end : start] in (" ", "-")
-    follows_number = len(found) > 1 and found[-2].form[-1:].isdigit()  # "ten minus five" is a calculation
-    if is_sign and not follows_number:
+    currency = [found.pop()] if found and found[-1].form in CURRENCIES else []  # "minus $20"
+    number = currency[0].start if currency else start
+    is_sign = bool(found) and found[-1].form in _SIGNS and text[found[-1].end : number] in (" ", "-")
+    if is_sign and not _ends_with_term(found[:-1]):  # "ten minus five" is a calculation
         sign = found.pop()
-        form, start = _SIGNS[sign.form] + form, sign.start
+        form, start = _SIGNS[sign.form] + form, start if currency else sign.start
+    found += currency
     comparison = _COMPARISON.search(text, max(0, start - 30), start)
     if comparison and form[0] not in "<>≤≥":
         while found and found[-1].start >= comparison.start():
@@ -130,6 +138,7 @@ def tokens(text: str) -> tuple[Token, ...]:
 
     Articles before a word are left out. Number words up to twenty are digits.
     """
+    text = _SIGN_OF_CURRENCY.sub(r"\2\1", text)
     found: list[Token] = []
     for match in _TOKEN.finditer(text):
         form = match[0].strip().casefold()

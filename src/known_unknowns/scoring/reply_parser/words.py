@@ -20,6 +20,7 @@ _NAMES = {
     "TELL": r"(?:determine|tell|say|know|answer|identify|judge|ascertain|infer|conclude|deduce|verify|confirm|establish|decide|assess|evaluate"
     r"|estimate|compute|calculate|discern|(?:make|draw|reach)(?: \w+){0,3} (?:determination|judge?ment|conclusion|decision|comparison)"
     r"|(?:give|provide|offer|select|choose|pick|make)(?: \w+){0,4} (?:answer|response|option|choice))",
+    "NUMBER": r"(?:\d|(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|minus|negative)\b)",
     "DATA": r"(?:information|context|data|details?)",
     "IS": r"(?:is|are|(?:would|should|must|will|could|might) be|has to be|(?:appears|seems) to be|lies|remains)",
     "SURELY": r"(?: (?:(?:most )?likely|probably|clearly|definitely|therefore|thus|indeed|simply|actually|still|also|then|hence|obviously))?",
@@ -102,7 +103,7 @@ ANNOUNCEMENTS = phrases(r"""
 """Phrases before an answer."""
 CALLED_RIGHT = phrases(r",? IS(?:)SURELY (?:the )?(?:only )?(?:(?:correct|right|true|accurate|valid|best|closest|answer)\b|most (?:likely|appropriate|accurate|plausible|suitable|reasonable|probable|correct|logical|consistent|relevant|fitting)\b)")
 """Phrases after an answer."""
-LEAD = phrases(r"(?:[\s:=–—*,]|>(?!=? ?[-+.$]?\d)|-(?!\d))*(?:(?:that|it is|it's|is|be|with|indeed|(?:most )?likely|probably|definitely|clearly|as follows|therefore|thus|the following|as|for|to be|this is|there (?:is|are)|because|i (?:would )?(?:think|say|believe|guess)|either|both|given by|simply|only|just|maybe|perhaps|represented by|he might be|la|le|el|il)\b[\s:,]*)*(?:(?:the|an) (?=\w)|a (?=[a-z]{2}))?")
+LEAD = phrases(r"(?:(?:it|this|(?:the )?[\w-]+(?: [\w-]+)?) (?:reads?|shows?|says?|displays?|indicates?|measures?|weighs?|costs?) (?:about |around |exactly |approximately )?(?=[-+.$€£¥₹]{0,2}NUMBER))?(?:[\s:=–—*,]|>(?!=? ?[-+.$]?\d)|-(?![\d.$€£¥₹]))*(?:(?:that|it is|it's|is|be|with|indeed|(?:most )?likely|probably|definitely|clearly|as follows|therefore|thus|the following|as|for|to be|this is|there (?:is|are)|because|i (?:would )?(?:think|say|believe|guess)|either|both|given by|simply|only|just|maybe|perhaps|represented by|he might be|la|le|el|il)\b[\s:,]*)*(?:(?:the|an) (?=\w)|a (?=[a-z]{2}))?")
 """What may stand between an announcement and the text of the option."""
 GOES_ON = phrases(r"""\s*(?:$|[.,;:!?)\]}"'(\n—–]|- |(?:because|since|as|which|that|who|in|on|at|by|for|with|from|to|of|is|are|was|and (?:it|this|the|not)|due|given|according|based|so|but|if|when|where|while|rather|not|can|has|would|explanation|answer|option|here)\b)""")
 """What may follow the text of an option in an announcement."""
@@ -131,12 +132,29 @@ VERDICT = re.compile(
 HYPOTHESES = phrases(r"\b(?:if(?! (?:I|we)\b)|unless|suppose|supposing|assuming|whether|had it|were it|would have been|(?:might|may) think|one could)\b")
 CONDITIONS = phrases(r"\b(?:if|unless|when|whether)\b[^,]*\Z")
 CONTRASTS = phrases(r"\b(?:on the other hand|(?:in|by) contrast|whereas|while|unlike|compared (?:to|with)|as opposed to|than)\b")
+CLOSINGS = phrases(r"""
+    \W*(?:my |the )?(?:\w+ )?(?:confidence|certainty)\b.*|.{0,30}\bconfiden(?:t|ce)\W*
+    \W*(?:I )?hope (?:this|that|it) helps.*|\W*(?:let me know|(?:please )?feel free|if you (?:have|need|want|would)|thank you|thanks)\b.*
+    """)
+"""Lines after the answer that say nothing of it."""
+HEADINGS = phrases(r"(?:\A|\n)\W*(?:(?:my|the) )?(?:(?:final|correct|best|short|chosen|selected) )?(?:answer|choice|option|selection|response|conclusion|result|verdict)\W*\n+(?:[-=]{3,}\n)?\W*([^\n]+)")
+"""A heading, and the line under it."""
 CONCLUDES = phrases(r"\b(?:so|therefore|thus|hence|consequently|finally|in conclusion|overall|in summary|ultimately|final|as a result|based on (?:this|these)|given (?:this|these))\b")
 GUESSES = phrases(r"\b(?:but|however|nevertheless|though|if I (?:had|have|were)|best guess|most likely|probably|guess)\b")
-TURNS_BACK = phrases(r"\b(?:wait|actually|correction|sorry|apologi[sz]e|mistake|instead|upon (?:\w+ )?(?:inspection|reflection|review)|re-?(?:evaluat|consider|check|examin)\w*)\b")
+TURNS_BACK = phrases(r"\b(?:wait|actually|correction|sorry|apologi[sz]e|mistake|instead|upon (?:\w+ )?(?:inspection|reflection|review)|re-?(?:evaluat|consider|check|examin)\w*)\b|\b(?:update|edit|corrected) ?:")
 """Words between two announcements after which the second counts."""
-RETRACTS = phrases(r"\b(?:scratch that|(?:I )?take that back|no, ?wait|wait,? (?:no|actually|that)|on second thought|hmm,? no|actually, no|correction:|(?:that|this|it) can(?:not|'t) be (?:right|correct)|let me correct)\b[\s,.:;—-]*")
+RETRACTS = phrases(r"\b(?:scratch that|(?:I )?take that back|no,? ?wait|wait,? (?:no|actually|that)|on second thought|hmm,? no|actually, no|(?:that|this|it) can(?:not|'t) be (?:right|correct)|let me correct)\b[\s,.:;—-]*")
 """What takes back everything before it."""
+CORRECTIONS = phrases(r"""
+    (?:^|[.!?;,…—)}>"\n-] ?)\W{0,3}(?:no|oops|whoops|sorry|apologies|pardon|wait|hold on|rather|or rather|edit|update|correction|corrected(?: answer)?|my (?:mistake|bad|apologies|error)|(?:up)?on (?:\w+ )?(?:reflection|inspection|review|thought))(?:,? no)?\b[,:;.!—… -]+
+    \bactually\b[,:;—… -]+
+    \bI (?:meant|mean)\b(?: to (?:say|write))?[,: ]+
+    \b(?:chang|switch|revis|correct|updat|amend)(?:e|ed|ing)?(?: (?:my|the|this|that|it))?(?: \w+)?(?: from [^.,;\n]{1,40}?)? to
+    \b(?:that|this|it)(?:'s| is| was) (?:wrong|incorrect|not right|a mistake)\b[,.;:!—… -]+
+    \bI (?:stand corrected|(?:misread|miscounted|misspoke|mistook|made a mistake)\b[^.,;:\n]{0,40})[,.;:!—… -]+|\blet me (?:correct|revise|fix) ?(?:that|this|it|my answer)?[,.;:!—… -]+
+    \bmake (?:that|it) |\b(?:it|that|this) should (?:be|have been|read|say)\b
+    """)
+"""Words before an option that replaces an earlier one, if the option is the whole clause after them."""
 NEW_CLAUSE = phrases(r"[,;:] |\b(?:but|and|however|while|whereas|although|because|since)\b")
 
 
@@ -148,4 +166,6 @@ FUNCTION_WORDS = _words("yes no true false not none both neither either it one t
 """Texts of options that a sentence may have in another sense. They count only where an answer is announced."""
 STOP_WORDS = _words("a an the of to in on at is are was were be it its it's this that and or for with by from as there")
 QUESTION_WORDS = _words("which what who where when how why do does did can you following")
+VAGUE = _words("i i'm sorry but image picture photo question answer option choice correct right exact exactly sure certain certainty definitively accurately alone given provided based just only without more any also unfortunately however therefore information context detail definitive based visible shown here sufficient clear clearly about which whether if so not no because due please unable able cannot have u me my we scene seen asked directly reliably confidently precisely")
+"""Words of an abstention that name no thing of their own."""
 NEGATIONS = _words("not no never n't cannot can't isn't doesn't don't neither nor without none false incorrect")
