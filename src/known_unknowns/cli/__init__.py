@@ -108,7 +108,7 @@ class _Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.list_commands(ctx):
-            ctx.fail(f"{unknown_name(cmd_name, self.list_commands(ctx))}.")
+            ctx.fail(f"No such command: {unknown_name(cmd_name, self.list_commands(ctx))}.")
         if cmd_name not in self._listed():
             return super().get_command(ctx, cmd_name)  # a group
         module, _ = self._listed()[cmd_name]
