@@ -102,7 +102,10 @@ def rows(file: Path) -> Iterator[SourceRow]:
 
     Raises DataError if the file is not of the format that its suffix names. It names the row.
     """
-    whole = _whole_columns(file)
+    try:
+        whole = _whole_columns(file)
+    except DataError:
+        whole = set()  # the second reading raises it after the rows before the mistake, which can have others
     for row in _rows(file):
         restored = {name: _as_whole(cell) for name, cell in row.values.items() if name in whole}
         yield row._replace(values={**row.values, **restored}) if restored else row
@@ -115,14 +118,15 @@ def _whole_columns(file: Path) -> set[str]:
     be a version.
     """
     numbers, texts, gaps, others = set[str](), set[str](), set[str](), set[str]()
+    cells: Iterator[Mapping[str, Any]] = (row.values for row in _rows(file))
     if file.suffix.lower() == ".parquet":
         floats = _float_columns(file)
-        found: Iterator[NamedTuple] = parquet_rows(file, columns=floats) if floats else iter(())
-    else:
-        found = _rows(file)
-    for row in found:
-        for name, cell in row.values.items():
-            for value in () if name in others else _values(cell):
+        cells = (row.values for row in parquet_rows(file, columns=floats)) if floats else iter(())
+    for values in cells:
+        for name, cell in values.items():
+            if name in others:
+                continue
+            for value in _values(cell):
                 if is_empty(value):
                     gaps.add(name)
                 elif isinstance(value, float) and value.is_integer():

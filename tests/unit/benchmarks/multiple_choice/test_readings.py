@@ -226,6 +226,14 @@ def test_the_lines_of_the_page_change_the_original_files_of_arc(tmp_path, monkey
     assert (found.text, found.answer) == ("Which is hot?", 1)
 
 
+def test_a_broken_line_hides_no_mistake_before_it(tmp_path):
+    folder = written(tmp_path / "q.jsonl", *asked(["A", "Z"], ["Red", "Blue"]))
+    with (tmp_path / "q.jsonl").open("a", encoding="utf-8") as file:
+        file.write("[1]\n")
+    message = problems(folder, without_image=True)
+    assert "q.jsonl, row 2: column answer: 'Z' is none of" in message and "q.jsonl, row 3: '[1]' is not" in message
+
+
 def test_check_prints_the_accepted_columns_and_shapes(tmp_path):
     folder = written(tmp_path / "own/q.jsonl", *asked(["A", "B"], ["Red", "Blue"]))
     checked = check("multiple_choice", folder, settings=data_entry("folder", without_image=True))
