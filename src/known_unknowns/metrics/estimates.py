@@ -155,8 +155,9 @@ def ratio_estimates(
     reasons = {name: ratio.reason for name, ratio in ratios.items() if ratio.reason}
     found = {}
     for category, members in categories.items():
-        parts = (values.compress(members, axis=1) for values in (above, below))
-        found[category] = _estimate(names, *parts, lowest, column[members]).undefine(reasons)
+        members_above, members_below = above.compress(members, axis=1), below.compress(members, axis=1)
+        estimated = _estimate(names, members_above, members_below, lowest, column[members])
+        found[category] = estimated.undefine(reasons)
         if left_out is not None and len(column[members]) and left_out[members].all():
             found[category] = found[category].undefine({name: FOLLOWS_TEXT for name in names if name != FOLLOWS})
     return found

@@ -156,7 +156,7 @@ def _noting(metric: Metric, out: np.ndarray) -> Metric:
     """Return a metric whose method says how many replies are left out."""
     if metric.value is None or metric.name in ALWAYS_DEFINED or not out.any():
         return metric
-    return replace(metric, method=f"{metric.method}; {left_out_text(np.count_nonzero(out), len(out))}")
+    return replace(metric, method=f"{metric.method}; {left_out_text(int(out.sum()), len(out))}")
 
 
 def _estimates(

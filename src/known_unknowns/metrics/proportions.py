@@ -139,7 +139,7 @@ def undefined_ratios(cell: pd.DataFrame, members: Mapping[str, np.ndarray]) -> d
         Reasons by category and metric.
     """
     parser = cell["parser"].iloc[0]
-    impossible = {}
+    impossible: dict[str, str] = {}
     if parser in NO_ABSTENTION:
         impossible |= {"share_abstained": NEVER_ABSTAINS, "recognised_abstained": NEVER_ABSTAINS}
     if parser in NO_TEXT:
