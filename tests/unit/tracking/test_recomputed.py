@@ -104,7 +104,13 @@ def share(flags: list[float]) -> float:
     return sum(flags) / len(flags) if flags else math.nan
 
 
-HEADLINE = ("accuracy", "dual_accuracy_answerable", "refused", "recognised")
+ON_THE_PAGE = {
+    "accuracy": "Accuracy",
+    "dual_accuracy_answerable": "Dual accuracy of answerable questions",
+    "refused": "Refused, no right option",
+    "recognised": "Recognised, no content",
+}
+HEADLINE = tuple(ON_THE_PAGE)
 
 
 def test_the_leaderboard_is_that_of_the_raw_replies(run: FakeRun) -> None:
@@ -140,8 +146,15 @@ def test_the_first_page_has_the_numbers_of_the_raw_replies(run: FakeRun, monkeyp
     folders = {"results": run.results, "data": run.data, "comparison": run.comparison, "pairs": run.pairs}
     build(run.params, run.metrics, out=run.page, root=fake_run.REPOSITORY, **folders)
     text = run.page.read_text(encoding="utf-8")
+    rows = [row for row in re.findall("<tr.*?</tr>", text, re.DOTALL) if row.count("</td>") > len(HEADLINE)]
+    (head,) = [row for row in re.findall("<tr.*?</tr>", text, re.DOTALL) if "Dual accuracy of answerable" in row]
+    columns = re.findall('<span class="name">(.*?)</span>', head)[1:]
+    of_model = {}
+    for row in rows:
+        name = re.findall('<span class="name">(.*?)</span>', row)[0]
+        shown = re.findall('class="value">(?:<a[^>]*>)?(.*?)<', row)
+        of_model[name] = dict(zip(columns, shown, strict=True))
     for model in MODELS:
-        rows = re.findall(rf'<tr[^>]*>\s*<th[^>]*>(?:<[^>]*>)*{model}<.*?</tr>', text, re.DOTALL)
-        shown = re.findall(r'class="value">([\d.]+)<', rows[0])
         expected = recomputed(run, model)
-        print(model, shown, expected)
+        for number, column in ON_THE_PAGE.items():
+            assert of_model[model][column] == f"{100 * expected[number]:.1f}", (model, column)
