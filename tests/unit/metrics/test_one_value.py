@@ -16,6 +16,7 @@ from known_unknowns.metrics.rows import ALWAYS_DEFINED
 from known_unknowns.records import OVERALL, Cell, Continuation, Question, Reply
 from known_unknowns_benchmarks.mmsap.loader import BASIC, BEYOND, KNOW
 from tests.factories import question
+from tests.unit.benchmarks.actiview import perceiving
 from tests.unit.benchmarks.mmsap.sapient import ask
 from tests.unit.metrics.answered import answers_of, dialogue
 
@@ -40,12 +41,17 @@ def of_mmsap(number: int) -> Question:
     return ask(str(number), (BASIC, KNOW, BEYOND)[number % 3])
 
 
+def of_actiview(number: int) -> Question:
+    return perceiving.question(str(number), number % 3, group=f"g{number}")
+
+
 KINDS = {
     "original": original,
     "nota_only": lambda number: variants.nota_only(original(number)),
     "noise": lambda number: variants.noise(original(number)),
     "without_refusal": without_refusal,
     "mmsap": of_mmsap,
+    "actiview": of_actiview,
 }
 
 
