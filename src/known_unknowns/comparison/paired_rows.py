@@ -82,9 +82,7 @@ def correct_for_pairs(rows: Sequence[PairedRow], *, confidence: float = 0.95) ->
 def rank_series(rows: Sequence[PairedRow], *, confidence: float = 0.95) -> list[PairedRow]:
     """Set the ranks among the series of these rows. They follow from the corrected p-values that the rows have."""
     tested = [row for row in rows if row.p_holm is not None and row.p_holm <= 1 - confidence]
-    better = [
-        (row.a, row.b) if row.difference > 0 else (row.b, row.a) for row in tested if row.difference is not None
-    ]
+    better = [(row.a, row.b) if row.difference > 0 else (row.b, row.a) for row in tested if row.difference is not None]
     ranks = rank_intervals(list(dict.fromkeys(side for row in rows for side in (row.a, row.b))), better)
     return [
         replace(

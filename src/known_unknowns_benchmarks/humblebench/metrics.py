@@ -10,10 +10,10 @@
 |                           | wrong option, which is offered       |                                    |
 
 The first two are computed under the official parser alone, as the released code does (``E_accuracy``,
-``Overall_accuracy``), the others under every parser of the text: a reply with the removed letter saw the answer. The reply is the part that
-the authors stored, if the model's entry has ``kept``. The second metric is only defined if the published labels still
-name the same options, so not after an option was removed or moved. `known_unknowns.metrics.consistency` has the metrics
-that compare the seeds of shuffled options.
+``Overall_accuracy``), the others under every parser of the text: a reply with the removed letter saw the answer. The
+reply is the part that the authors stored, if the model's entry has ``kept``. The second metric is only defined if the
+published labels still name the same options, so not after an option was removed or moved.
+`known_unknowns.metrics.consistency` has the metrics that compare the seeds of shuffled options.
 
 References
 ----------
