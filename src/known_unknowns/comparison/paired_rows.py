@@ -72,23 +72,27 @@ def correct_for_pairs(rows: Sequence[PairedRow], *, confidence: float = 0.95) ->
     Only ``p_holm``, ``pairs`` and the ranks change; ``confidence`` is the level of all ranks together.
     """
     adjusted = holm([np.nan if row.p is None else row.p for row in rows]).tolist()
-    better = [
-        (row.a, row.b) if row.difference > 0 else (row.b, row.a)
+    corrected = [
+        replace(row, p_holm=None if row.p is None else p, pairs=len(rows))
         for row, p in zip(rows, adjusted, strict=True)
-        if row.difference is not None and p <= 1 - confidence
     ]
+    return rank_series(corrected, confidence=confidence)
+
+
+def rank_series(rows: Sequence[PairedRow], *, confidence: float = 0.95) -> list[PairedRow]:
+    """Set the ranks among the series of these rows. They follow from the corrected p-values that the rows have."""
+    tested = [row for row in rows if row.p_holm is not None and row.p_holm <= 1 - confidence]
+    better = [(row.a, row.b) if row.difference > 0 else (row.b, row.a) for row in tested if row.difference is not None]
     ranks = rank_intervals(list(dict.fromkeys(side for row in rows for side in (row.a, row.b))), better)
     return [
         replace(
             row,
-            p_holm=None if row.p is None else p,
-            pairs=len(rows),
             rank_a_low=ranks[row.a][0],
             rank_a_high=ranks[row.a][1],
             rank_b_low=ranks[row.b][0],
             rank_b_high=ranks[row.b][1],
         )
-        for row, p in zip(rows, adjusted, strict=True)
+        for row in rows
     ]
 
 
@@ -111,7 +115,7 @@ def as_text(rows: Sequence[PairedRow], compared: str) -> str:
         parts.append(_family(f"{benchmark}, {', '.join(common)}", list(family), compared))
     parts.append(
         f"difference: a - b in percentage points, with its {rows[0].confidence:.0%} interval\n"
-        "p (Holm): corrected for all pairs of its table, as are the ranks\n"
+        "p (Holm): corrected for all pairs of its table, as are the ranks; for two models without pairs of baselines\n"
         "detectable: minimum detectable difference at 80% power in percentage points"
     )
     return "\n\n".join(parts)
@@ -135,8 +139,10 @@ def _family(title: str, rows: list[PairedRow], compared: str) -> str:
         if row.low is None:
             notes.append(f"{pair}: no interval ({row.method})")
     if len(rows) > 1:
-        ranks = {row.a: (row.rank_a_low, row.rank_a_high) for row in rows}
-        ranks |= {row.b: (row.rank_b_low, row.rank_b_high) for row in rows}
+        ranks: dict[Series, tuple[int, int]] = {}
+        for row in sorted(rows, key=lambda row: row.pairs, reverse=True):  # models are ranked without the baselines
+            ranks[row.a] = row.rank_a_low, row.rank_a_high
+            ranks[row.b] = row.rank_b_low, row.rank_b_high
         in_order = sorted(ranks.items(), key=lambda item: item[1])
         shown = (f"{name(series)} {low}" + (f"-{high}" if high > low else "") for series, (low, high) in in_order)
         notes.append(f"ranks: {', '.join(shown)}")

@@ -25,6 +25,7 @@ from known_unknowns.edition_files import EditionFiles, asked
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.paired import paired_difference
+from known_unknowns.metrics.run import is_baseline
 from known_unknowns.metrics.summary import main_parser
 from known_unknowns.records import Cell, Repeat
 from known_unknowns.variants.of_benchmark import content_free
@@ -224,7 +225,7 @@ def compare_selection(params: Params, selection: Selection, files: EditionFiles)
     Variants without content (`Variant.content_free`) are left out. Models are also compared by their dual accuracy of
     answerable questions on two selected variants (`known_unknowns.metrics.dual`); the variant of such a row is
     ``<first>+<second>``. The tests are corrected for the pairs that have the same benchmark and, if models are
-    compared, the same variant and parser.
+    compared, the same variant and parser. Pairs of two models are corrected without the pairs that have a baseline.
     """
     selection.check(params)
     rows: list[PairedRow] = []
@@ -236,8 +237,18 @@ def compare_selection(params: Params, selection: Selection, files: EditionFiles)
         for answers in found:
             families.setdefault(common_to_both(answers.series, selection.compared), []).append(answers)
         for family in families.values():
-            rows += compare_pairs(benchmark, family, confidence=params.statistics.confidence)
+            pairs = compare_pairs(benchmark, family, confidence=params.statistics.confidence)
+            rows += _without_baselines(params, pairs) if selection.compared == "model" else pairs
     return rows
+
+
+def _without_baselines(params: Params, rows: Sequence[PairedRow]) -> list[PairedRow]:
+    """Correct pairs of two models for these pairs alone. A pair with a baseline stays corrected for all pairs."""
+    baselines = {row.model_a for row in rows if is_baseline(params, row.model_a)}
+    baselines |= {row.model_b for row in rows if is_baseline(params, row.model_b)}
+    own = [row for row in rows if baselines.isdisjoint({row.model_a, row.model_b})]
+    corrected = {(row.a, row.b): row for row in correct_for_pairs(own, confidence=params.statistics.confidence)}
+    return [corrected.get((row.a, row.b), row) for row in rows]
 
 
 def compare_edition(params: Params, files: EditionFiles, out: Path) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.headline import HeadlineNumber
 from known_unknowns.comparison import UNJUDGED, ComparisonRow
-from known_unknowns.comparison.paired_rows import PairedRow, correct_for_pairs
+from known_unknowns.comparison.paired_rows import PairedRow, rank_series
 from known_unknowns.comparison.summary import leading_rows
 from known_unknowns.config import RespondentModel, catalogue
 from known_unknowns.metrics import dual
@@ -161,14 +161,17 @@ class Overview:
 
     @cached_property
     def tests(self) -> tuple[PairedRow, ...]:
-        """The pairs of ranked models by the number `tested`, corrected for these pairs."""
+        """The pairs of ranked models by the number `tested`, with the p-values of model_comparison.parquet.
+
+        These are corrected for all pairs of models. The ranks are those among the ranked models.
+        """
         wanted = (self.numbers[self.tested] if self.tested else "", self.run.main_parser)
         rows = [
             row
             for row in self.pairs
             if (row.variant_a, row.parser_a) == wanted and {row.model_a, row.model_b} <= set(self.ranked)
         ]
-        return tuple(correct_for_pairs(rows, confidence=self.run.confidence)) if rows else ()
+        return tuple(rank_series(rows, confidence=self.run.confidence)) if rows else ()
 
     @cached_property
     def ranks(self) -> Mapping[str, tuple[int, int]]:

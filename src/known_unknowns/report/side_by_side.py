@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Any
 
-from known_unknowns.comparison.paired_rows import PairedRow, correct_for_pairs
+from known_unknowns.comparison.paired_rows import PairedRow
 from known_unknowns.metrics.dual import SEPARATOR
 from known_unknowns.report.formatting import DASH, Cell, Table, counted, interval, make_row, make_table, percent
 from known_unknowns.report.overview import Overview
@@ -17,10 +16,7 @@ _DIGITS = 6
 
 
 def page_data(overviews: Sequence[Overview]) -> dict[str, Any]:
-    """Return the pairs of all models, for the script compare.js.
-
-    Pairs of two models are corrected for the pairs of models. Pairs with a baseline are corrected for all pairs.
-    """
+    """Return the pairs of all models, for the script compare.js."""
     names = tuple(dict.fromkeys(name for o in overviews for name in (*o.models, *o.baselines)))
     variants: dict[tuple[str, str], list[Any]] = {}
     rows = []
@@ -40,15 +36,9 @@ def page_data(overviews: Sequence[Overview]) -> dict[str, Any]:
 
 def _rows(overview: Overview) -> list[PairedRow]:
     """Return the pairs of a benchmark under the main parser, without models that have too many unusable replies."""
-    models, found = set(overview.ranked), []
-    known = models | set(overview.baselines)
-    kept = [r for r in overview.pairs if r.parser_a == overview.run.main_parser and {r.model_a, r.model_b} <= known]
-    for _, family in groupby(kept, key=lambda row: row.variant_a):
-        rows = list(family)
-        own = [row for row in rows if {row.model_a, row.model_b} <= models]
-        corrected = {(row.a, row.b): row for row in correct_for_pairs(own, confidence=overview.run.confidence)}
-        found += [corrected.get((row.a, row.b), row) for row in rows]
-    return found
+    known = {*overview.ranked, *overview.baselines}
+    parser = overview.run.main_parser
+    return [row for row in overview.pairs if row.parser_a == parser and {row.model_a, row.model_b} <= known]
 
 
 def best_pairs(overviews: Sequence[Overview]) -> Table:
@@ -59,7 +49,10 @@ def best_pairs(overviews: Sequence[Overview]) -> Table:
         for row in overview.tests
     ]
     columns = ("result", "difference", "model", "other", "p, corrected", "n")
-    caption = "All pairs of models by dual accuracy of answerable questions, or by accuracy without one, in percent"
+    caption = (
+        "All pairs of models by dual accuracy of answerable questions, or by accuracy without one, in percent; "
+        "p is corrected for all pairs of models on this benchmark and variant, without baselines"
+    )
     return make_table(caption, ("Benchmark", "Model", "Other"), columns, rows)
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer, parse_label
 from known_unknowns.reasoning_marks import final_text
-from known_unknowns.records import AnsweredTurn, Question
+from known_unknowns.records import AnsweredTurn, Question, Reply
 
 
 def label_follows_text(turn: AnsweredTurn) -> bool:
@@ -16,20 +16,39 @@ def label_follows_text(turn: AnsweredTurn) -> bool:
 
     An engine reads the log-probabilities at the reply's first bare label. After other text, they are conditional on
     that text (docs/metrics.md#confidence), so that nothing is computed from them. Separated reasoning and marks, such
-    as "(" or "**", are no such text.
+    as "(" or "**", are no such text. If separated reasoning has a bare label, the log-probabilities may be those at
+    that label, and count as if they followed other text.
     """
     if turn.reply.error is not None or not turn.reply.logprobs:
         return False
     labels = tuple(turn.reply.logprobs if turn.labels is None else turn.labels)
+    if _bare(labels).search(_separated_reasoning(turn.reply)):
+        return True
     return not _beginning(labels).match(final_text(turn.reply.text).text)
+
+
+def _separated_reasoning(reply: Reply) -> str:
+    """What the model wrote before the text of its reply, if an engine separated it."""
+    whole = reply.raw or ""
+    start = whole.rfind(reply.text)
+    return whole if start < 0 else whole[:start]
 
 
 @lru_cache(maxsize=64)
 def _beginning(labels: tuple[str, ...]) -> re.Pattern[str]:
     """Marks and a label, in any case if it is a word, that is no part of another one ("A" of "Apple" and "A_0")."""
+    return re.compile(rf"[\W_]*(?:{_alternatives(labels)})(?!_*[^\W_])")
+
+
+@lru_cache(maxsize=64)
+def _bare(labels: tuple[str, ...]) -> re.Pattern[str]:
+    """A label that is no part of a word, anywhere, as an engine finds it among the tokens of a reply."""
+    return re.compile(rf"(?<![^\W_])(?:{_alternatives(labels)})(?![^\W_])")
+
+
+def _alternatives(labels: tuple[str, ...]) -> str:
     in_order = [re.escape(label) for label in sorted(labels, key=len, reverse=True)]
-    alternatives = "|".join(f"(?i:{label})" if len(label) > 1 else label for label in in_order)
-    return re.compile(rf"[\W_]*(?:{alternatives})(?!_*[^\W_])")
+    return "|".join(f"(?i:{label})" if len(label) > 1 else label for label in in_order)
 
 
 def label_mass(turn: AnsweredTurn) -> float | None:

@@ -119,9 +119,13 @@ RIGHT = {  # number of right answers, the first ones
     ("o", "noise", "robust"): 6,
     ("o", "original", "robust"): 0,
     ("o", "original", "official"): 2,
+    ("p", "original", "robust"): 6,
+    ("q", "original", "robust"): 0,
 }
+ASKED = {"engine": "transformers", "source": "owner/name", "revision": "main", "dtype": "float32"}
 PARAMS = params_of(["original", "nota_only", "noise"], [0], parsers=["official", "robust"])
-PARAMS = with_keys(PARAMS, models={name: {"engine": "respondent", "behaviour": "oracle"} for name in "mo"})
+BASELINE = {"engine": "respondent", "behaviour": "oracle"}
+PARAMS = with_keys(PARAMS, models={"m": BASELINE, "o": BASELINE, "p": ASKED, "q": ASKED})
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +163,20 @@ def test_models_variants_and_parsers(run: Path) -> None:
         ("original", "nota_only", 1.0, pytest.approx(2 / 64))
     ]
     assert compared(run, "m", ["original"], both) == [("official", "robust", pytest.approx(-1 / 6), 1.0)]
+
+
+def test_models_are_corrected_without_the_pairs_of_baselines(run: Path) -> None:
+    """McNemar: 2 / 2^6 for six of six discordant, 1 for none. Of o, a baseline, all three pairs count."""
+    selection = Selection(["p", "q", "o"], ["humblebench"], ["original"], ["robust"])
+    rows = compare_selection(PARAMS, selection, EditionFiles(run, run))
+    assert [(row.model_a, row.model_b, row.p_holm, row.pairs) for row in rows] == [
+        ("p", "q", pytest.approx(2 / 64), 1),
+        ("p", "o", pytest.approx(3 * 2 / 64), 3),
+        ("q", "o", 1.0, 3),
+    ]
+    ranks = [(row.rank_a_low, row.rank_a_high, row.rank_b_low, row.rank_b_high) for row in rows]
+    assert ranks == [(1, 1, 2, 2), (1, 3, 1, 3), (1, 3, 1, 3)]  # three pairs distinguish nobody
+    assert "ranks: p 1, o 1-3, q 2" in as_text(rows, "model")
 
 
 def test_a_written_table_reads_back_and_its_text_has_each_family_once(run: Path, tmp_path: Path) -> None:

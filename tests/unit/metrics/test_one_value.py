@@ -14,8 +14,11 @@ from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.proportions import RECOGNISED
 from known_unknowns.metrics.rows import ALWAYS_DEFINED
 from known_unknowns.records import OVERALL, Cell, Continuation, Question, Reply
+from known_unknowns_benchmarks.mm_upd.loader import load
 from known_unknowns_benchmarks.mmsap.loader import BASIC, BEYOND, KNOW
 from tests.factories import question
+from tests.unit.benchmarks.actiview import perceiving
+from tests.unit.benchmarks.mm_upd import published_files
 from tests.unit.benchmarks.mmsap.sapient import ask
 from tests.unit.metrics.answered import answers_of, dialogue
 
@@ -40,12 +43,17 @@ def of_mmsap(number: int) -> Question:
     return ask(str(number), (BASIC, KNOW, BEYOND)[number % 3])
 
 
+def of_actiview(number: int) -> Question:
+    return perceiving.question(str(number), number % 3, group=f"g{number}")
+
+
 KINDS = {
     "original": original,
     "nota_only": lambda number: variants.nota_only(original(number)),
     "noise": lambda number: variants.noise(original(number)),
     "without_refusal": without_refusal,
     "mmsap": of_mmsap,
+    "actiview": of_actiview,
 }
 
 
@@ -67,10 +75,13 @@ def drawn(asked: Question, draw: random.Random) -> Reply:
     return Reply(text[kind], logprobs, continuations=texts, error=error, finish="length" if kind == "cut" else "stop")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_number_of_one_value_is_null(kind):
+@pytest.mark.parametrize("kind", [*KINDS, "mm_upd"])
+def test_a_number_of_one_value_is_null(kind, tmp_path):
     draw = random.Random(kind)
-    asked = [KINDS[kind](number) for number in range(12)]
+    if kind == "mm_upd":
+        asked = list(load(published_files.write(tmp_path / "raw"), tmp_path / "questions"))
+    else:
+        asked = [KINDS[kind](number) for number in range(12)]
     values: dict[tuple[str, str], set[float]] = defaultdict(set)
     for _ in range(RUNS):
         pairs = [

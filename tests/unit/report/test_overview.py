@@ -13,6 +13,7 @@ from known_unknowns.comparison.paired_rows import PairedRow
 from known_unknowns.engines.respondents import BEHAVIOURS
 from known_unknowns.metrics.index import MetricIndex
 from known_unknowns.records import OVERALL, Metric
+from known_unknowns.report import side_by_side
 from known_unknowns.report.overview import Overview, baselines_in_words, matrix, table
 from known_unknowns.report.page import run_of
 from known_unknowns.report.sentences import Facts, module, sentences
@@ -140,6 +141,17 @@ def test_pairs_with_baselines_do_not_count() -> None:
     assert "p = 0.0400." in sentences(found)[1]
     other = replace(pair("pocket", "pocket-never-refuses", 0.5, 0.04), variant_a="noise", variant_b="noise")
     assert overview(other).tests == ()
+
+
+def test_the_page_has_the_corrected_p_value_of_the_table() -> None:
+    """The table corrected it for three models, of which one has too many unusable replies to be shown."""
+    row = replace(pair("pocket", "pocket-never-refuses", 0.5, 0.02), p_holm=0.06, pairs=3)
+    found = overview(row)
+    assert [(each.p_holm, each.pairs) for each in found.tests] == [(0.06, 3)]
+    data = side_by_side.page_data([found])
+    (shown,) = [dict(zip(data["fields"], values[3:], strict=True)) for values in data["rows"]]
+    assert (shown["p_holm"], shown["pairs"]) == (0.06, 3)
+    assert cells(found)["pocket"]["rank"] == cells(found)["pocket-never-refuses"]["rank"] == "1–2"
 
 
 def test_the_declared_numbers_are_the_columns_and_the_primary_one_is_that_of_the_sentence(

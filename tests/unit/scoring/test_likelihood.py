@@ -83,6 +83,20 @@ def test_a_label_is_no_part_of_a_longer_number(text, follows):
     assert label_follows_text(asked) == follows
 
 
+@pytest.mark.parametrize(
+    ("reasoning", "follows"),
+    [
+        ("The ball is black.", False),
+        ("It may be A. No.", True),  # an engine reads the log-probabilities at this label
+        ("Is it USB or Apple?", False),  # parts of words
+        ("It may be F.", False),  # not offered
+    ],
+)
+def test_a_label_in_separated_reasoning_may_be_the_one_that_was_read(reasoning, follows):
+    reply = Reply("C", {"A": -3.0, "C": -0.1}, raw=f"<think>{reasoning}</think>\n\nC")
+    assert label_follows_text(AnsweredTurn("1", 0, "answer", "", (), tuple("ABCDE"), "k", reply)) == follows
+
+
 def test_without_log_probabilities_nothing_is_left_out():
     assert not label_follows_text(turn(None))
     assert not label_follows_text(turn({"A": -1.0}, error="timeout"))
