@@ -70,7 +70,10 @@ def test_the_run_ends_with_its_results_and_their_paths(finished):
     _, printed = finished
     lines = printed.strip().splitlines()[-20:]
     best = next(line for line in lines if line.startswith("Results"))
-    assert "HumbleBench (rendered): dual accuracy 100.0% (interval " in best and "unusable 0.0%" in best
+    assert (
+        "HumbleBench (rendered): dual accuracy of answerable questions 100.0% (interval " in best
+        and "unusable 0.0%" in best
+    )
     assert best.endswith("of oracle, the highest of 3 scripted respondents")
     assert "Caveat     rendered questions, not the published ones" in lines
     paths = [line.split()[1] for line in lines if line.startswith(("Report", "Tables", "Replies"))]

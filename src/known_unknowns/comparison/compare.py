@@ -228,9 +228,9 @@ class _Comparison:
     def _left_out(self, ours: Metric) -> str:
         """Return how many replies a number leaves out because their label follows other text; "" for none."""
         share = self.index.get(ours.model, ours.benchmark, ours.variant, ours.parser, FOLLOWS, ours.category)
-        if share is None or not share.value:
+        if share is None or not share.value or share.denominator is None:
             return ""
-        return f"{left_out_text(round(share.value * share.n), share.n)}."
+        return f"{left_out_text(round(share.value * share.denominator), share.n)}."
 
     def _row(
         self, cell: PublishedCell, model: str | None, parser: str, verdict: str, reason: str, obstacle: str | None

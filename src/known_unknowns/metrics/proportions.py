@@ -112,14 +112,15 @@ def ratios(cell: pd.DataFrame, labels: Sequence[str], *, content_free: bool = Fa
 def mass(cell: pd.DataFrame) -> dict[str, Ratio]:
     """Compute ``label_mass``, the mean probability of all labels together, and ``label_follows_text``.
 
-    The second is the share of replies that all other metrics leave out. Both are of the likelihood parser alone.
+    The second is the share of the replies with log-probabilities that all other metrics leave out. Both are of the
+    likelihood parser alone.
     """
     if cell["parser"].iloc[0] != LIKELIHOOD:
         return {}
-    everything = pd.Series(True, index=cell.index)
+    has_mass = cell["label_mass"].notna()
     return {
-        LABEL_MASS: Ratio(cell["label_mass"].fillna(0.0), cell["label_mass"].notna()),
-        FOLLOWS: Ratio(cell["label_follows_text"], everything),
+        LABEL_MASS: Ratio(cell["label_mass"].fillna(0.0), has_mass),
+        FOLLOWS: Ratio(cell["label_follows_text"], has_mass | cell["label_follows_text"]),
     }
 
 

@@ -13,7 +13,7 @@ from known_unknowns.files import atomic_path, write_text
 from known_unknowns.progress import Advance
 from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers, pixel_facts
 from known_unknowns_pocket.benchmarks.object_names import pair_name
-from known_unknowns_pocket.editions import TERMS
+from known_unknowns_pocket.editions import FOLDER
 from known_unknowns_pocket.scenes import ALL_PAIRS, Scene, render, sample_scene
 
 FILE = "adversarial.json"
@@ -57,4 +57,4 @@ def content_digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
-POCKET = Pocket(build, content_digest, TERMS)
+POCKET = Pocket(build, content_digest, FOLDER)
