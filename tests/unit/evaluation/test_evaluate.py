@@ -83,7 +83,7 @@ def test_a_function_gets_the_prompt_and_the_images_and_its_replies_are_counted(f
     assert prompt.startswith("What colour is it?\nA. Red\n") and image.mode == "RGB"
     assert (result.asked, result.total, result.variants) == (6, 6, ("original", "nota_only"))
     assert number(result, "accuracy") == (0.5, 6)
-    assert number(result, "dual accuracy", "original+nota_only") == (0.5, 6)
+    assert number(result, "dual accuracy", "original+nota_only") == (1.0, 6)  # of the three that A answers
     assert number(result, "refused", "nota_only") == (0.5, 6)
     assert number(result, "unparsed") == (0, 6)
     text = result.summary()
@@ -168,7 +168,8 @@ def test_a_letter_of_a_removed_option_is_wrong_and_not_unusable(folder):
     result = evaluate(folder, lambda prompt, images: "A")
     assert number(result, "unparsed", "nota_only") == (0.5, 6)
     assert "Unusable" not in result.summary()
-    assert "Unusable: 6 of 12 replies" in evaluate(folder, lambda p, i: "hm" if "A. Red" in p else "E").summary()
+    summary = evaluate(folder, lambda prompt, images: "hm" if "A. Red" in prompt else "E").summary()
+    assert "Unusable: 9 of 12 replies" in summary  # all of original, and the three that nota_only does not change
 
 
 def test_rendered_questions_are_called_so():

@@ -83,7 +83,7 @@ def test_protocols_with_texts_of_their_own_are_named():
 @pytest.mark.parametrize(
     ("pattern", "reply", "kept"),
     [
-        ("answer is(.*)", "It is red.\nSo the answer is\nB", "\nB"),
+        ("answer is(.*)", "It is red.\nSo the answer is\nB", "B"),
         ("answer is(.*)", "B", "B"),
         ("<answer>(.*?)</answer>|Answer: (.)", "Answer: C.", "C"),
         ("[A-E]$", "I choose D", "D"),

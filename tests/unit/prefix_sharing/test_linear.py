@@ -13,6 +13,7 @@ from prefix_sharing import check, linear
 from prefix_sharing.linear import MIN_TOKENS
 
 HERE = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="torch was built without oneDNN")
+BFLOAT16 = pytest.mark.skipif(not linear.this_machine().bfloat16, reason="oneDNN has no bfloat16 on this machine")
 FASTER = linear.Machine(onednn=True, mkl=True, intel=False, avx512=True, bfloat16=True, memory=2**40)
 SMALL = replace(FASTER, memory=2**10)
 
@@ -29,7 +30,7 @@ def model(dtype: torch.dtype) -> torch.nn.Module:
     [
         (torch.float32, 1e-6, FASTER, "onednn, packed"),
         (torch.float32, 1e-6, SMALL, "onednn"),
-        (torch.bfloat16, 4e-3, FASTER, "onednn, packed"),
+        pytest.param(torch.bfloat16, 4e-3, FASTER, "onednn, packed", marks=BFLOAT16),
         (torch.bfloat16, 4e-3, SMALL, "torch"),
     ],
 )
@@ -53,6 +54,7 @@ def test_this_machine_multiplies_as_torch_does():
 
 
 @HERE
+@BFLOAT16
 @torch.inference_mode()
 def test_upcast_weights_are_used_unchanged():
     """The check against generate casts them up for a while; what was packed before are others."""
