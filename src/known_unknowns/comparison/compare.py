@@ -30,9 +30,8 @@ from known_unknowns.config.models import RespondentModel
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.metrics.design_effect import finite_population_correction
 from known_unknowns.metrics.index import MetricIndex
-from known_unknowns.metrics.proportions import FOLLOWS
-from known_unknowns.metrics.rows import left_out_text
 from known_unknowns.records import Metric
+from known_unknowns.tables.confidence_sources import FOLLOWS, left_out_text
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params

@@ -17,12 +17,12 @@ from known_unknowns.benchmark.metrics import Ratio, no_option_is_right
 from known_unknowns.metrics.answers import FEWEST_SAMPLES, Cells
 from known_unknowns.metrics.confidence import Statistic, calibration, estimated, refusal_bounds, widened
 from known_unknowns.metrics.estimates import Estimates, ratio_estimates
-from known_unknowns.metrics.proportions import FOLLOWS
 from known_unknowns.metrics.rows import rows
 from known_unknowns.records import ABSTAINED, ANSWERED, OVERALL, REFUSED, Metric, Repeat
 from known_unknowns.tables import CONFIDENCES
 from known_unknowns.tables.confidence_sources import (
     COLUMNS,
+    FOLLOWS,
     FOLLOWS_TEXT,
     KNOWN,
     LETTERS,

@@ -10,9 +10,8 @@ import numpy as np
 from known_unknowns.benchmark.metrics import Ratio, RiskCoverage
 from known_unknowns.metrics import intervals
 from known_unknowns.metrics.intervals import Interval
-from known_unknowns.metrics.proportions import FOLLOWS
 from known_unknowns.metrics.selective import aurc, aurc_without_groups, error_weights
-from known_unknowns.tables.confidence_sources import FOLLOWS_TEXT
+from known_unknowns.tables.confidence_sources import FOLLOWS, FOLLOWS_TEXT
 
 
 @dataclass(frozen=True)

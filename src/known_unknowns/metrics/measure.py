@@ -29,10 +29,10 @@ from known_unknowns.metrics.proportions import (
     ratios,
     undefined_ratios,
 )
-from known_unknowns.metrics.rows import ALWAYS_DEFINED, left_out_text, rows, with_intervals, without_undefined
+from known_unknowns.metrics.rows import ALWAYS_DEFINED, rows, with_intervals, without_undefined
 from known_unknowns.protocols import PROTOCOLS
 from known_unknowns.records import Cell, Metric
-from known_unknowns.tables.confidence_sources import PARSER
+from known_unknowns.tables.confidence_sources import PARSER, left_out_text
 from known_unknowns.variants.of_benchmark import content_free as content_free_variants
 
 if TYPE_CHECKING:

@@ -47,8 +47,9 @@ import pandas as pd
 
 from known_unknowns.benchmark.metrics import Ratio, no_option_is_right
 from known_unknowns.records import LIKELIHOOD, OUTCOMES, Metric
+from known_unknowns.tables.confidence_sources import FOLLOWS
 
-LABEL_MASS, FOLLOWS = "label_mass", "label_follows_text"
+LABEL_MASS = "label_mass"
 CHANCE, ABOVE_CHANCE, ACCURACY = "chance", "above_chance", "accuracy"
 HIGH_BOUND = "accuracy_high_bound"
 CONSTANT_ANSWER = "constant_answer"

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from known_unknowns.metrics.estimates import Estimates, mean_over_seeds
-from known_unknowns.metrics.proportions import CHANCE, CONSTANT_ANSWER, FOLLOWS, LABEL_MASS
+from known_unknowns.metrics.proportions import CHANCE, CONSTANT_ANSWER, LABEL_MASS
 from known_unknowns.records import Metric, Repeat, repeats_name
-from known_unknowns.tables.confidence_sources import FOLLOWS_TEXT
+from known_unknowns.tables.confidence_sources import FOLLOWS
 
 UNPAIRED = "unpaired"
 """Share of the questions of any combined variant that another one lacks."""
@@ -64,11 +64,6 @@ def with_intervals(
             denominator=denominators[place],
             reason=estimated.reason(name) if np.isnan(values[place]) else None,
         )
-
-
-def left_out_text(count: int, total: int) -> str:
-    """Return how many replies are left out because the label follows other text."""
-    return f"{count:,} of {total:,} replies left out: {FOLLOWS_TEXT}"
 
 
 def _or_none(value: float) -> float | None:

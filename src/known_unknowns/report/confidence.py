@@ -13,8 +13,6 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.confidence import BINS, HIGH_BOUND, LOW_BOUND
 from known_unknowns.metrics.paired import holm
-from known_unknowns.metrics.proportions import FOLLOWS
-from known_unknowns.metrics.rows import left_out_text
 from known_unknowns.metrics.run import Run
 from known_unknowns.metrics.summary import main_variant
 from known_unknowns.records import Metric
@@ -37,6 +35,7 @@ from known_unknowns.report.formatting import (
 from known_unknowns.report.tables import confidence as level
 from known_unknowns.tables.confidence_sources import (
     COLUMNS,
+    FOLLOWS,
     FOLLOWS_TEXT,
     KNOWN,
     LETTERS,
@@ -45,6 +44,7 @@ from known_unknowns.tables.confidence_sources import (
     REFUSAL,
     SOURCES,
     VERBALISED,
+    left_out_text,
 )
 
 AUROC, OVERCONFIDENCE = "auroc", "overconfidence"

@@ -39,3 +39,12 @@ def low_mass(masses: Iterable[float]) -> str:
     if not known or (mean := float(np.mean(known))) >= LEAST_MASS:
         return ""
     return f"the labels have {mean:.1%} of the probability on average, less than {LEAST_MASS:.0%}"
+
+
+FOLLOWS = "label_follows_text"
+"""The metric that counts the replies whose label follows other text."""
+
+
+def left_out_text(count: int, total: int) -> str:
+    """Return how many replies are left out because the label follows other text."""
+    return f"{count:,} of {total:,} replies left out: {FOLLOWS_TEXT}"
