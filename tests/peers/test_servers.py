@@ -112,8 +112,8 @@ def test_transformers_serve(checkpoint, local, tmp_path, capsys):
 
 @contextmanager
 def launched(checkpoint: Path, folder: Path, launch: dict) -> Iterator[engines.Engine]:
-    """The engine with a server that it starts."""
-    entry = {"engine": "openai", "source": str(checkpoint), "max_retries": 0, "launch": launch}
+    """The engine with a server that it starts. A server on a busy machine closes connections that wait too long."""
+    entry = {"engine": "openai", "source": str(checkpoint), "max_retries": 3, "launch": launch}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for name in [name for name in os.environ if name.startswith(("PYTHON", "PYTEST"))]:
