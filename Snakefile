@@ -62,21 +62,25 @@ rule fetch_released:
         expand("<data>/raw/{benchmark}", benchmark=UNFETCHED),
 
 
+if workflow.is_main_process:
+    check_unrecorded(rules.all.input)
+
+
 onstart:
     start_run()
 
 
 # A dry run of the whole edition ends with its plan.
-if {"-n", "--dry-run", "--dryrun"}.intersection(sys.argv) and not UNFETCHED:
+if command_line.is_dry_run() and not UNFETCHED:
     atexit.register(print_plan)
 
 
 onsuccess:
-    if OUTDATED and workflow_run.are_new(OUTDATED, STARTED):
-        write_last_settings()
+    if is_whole():
+        run_settings.end(CONFIGURED)
     if UNFETCHED:
         print_last(workflow_run.fetched_message(UNFETCHED, AGAIN), sys.stdout)
-    elif done := construction_rules.names_of(sys.argv):
+    elif done := command_line.constructions():
         print_last(construction_rules.closing_message(done), sys.stdout)
     else:
         print_last(

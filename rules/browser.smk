@@ -14,13 +14,12 @@ rule question_browser:
         digests="<results>/digests/question_browser.sha256",
     log:
         "<logs>/question_browser.log",
-    retries: 0
     group:
         "report"
     conda:
         "../envs/report.yaml"
     params:
-        **FUNCTIONS.settings("question_browser"),
+        **named(configuration=PARAMS.shown(), revisions=REVISIONS),
         code=FUNCTIONS.code("report", "question_browser.py"),
         results=subpath(output.page, ancestor=2),
         data=lambda wildcards: DATA,

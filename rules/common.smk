@@ -1,11 +1,13 @@
 # Shared by all rules: the checked configuration, where files are, and functions from wildcards to files and settings.
 # The logic is in src/known_unknowns/workflow.
 
+import asyncio
 import atexit
 import shutil
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 from snakemake.exceptions import WorkflowError
 from snakemake.io import IOFile
@@ -17,11 +19,14 @@ if SOURCE.is_dir():
     sys.path.insert(0, str(SOURCE))
 
 from known_unknowns.config import read as read_config
+from known_unknowns.config.locked_commits import commits, data_revision
 from known_unknowns.engines import memory_needs
 from known_unknowns.errors import KnownUnknownsError
+from known_unknowns.inference.asking import refusal_parsers
 from known_unknowns.inference.shards import shards_of
 from known_unknowns.variants import corrections
 from known_unknowns.workflow import (
+    command_line,
     configuration,
     job,
     needs,
@@ -30,10 +35,12 @@ from known_unknowns.workflow import (
     run as workflow_run,
     run_lock,
     run_plan,
+    run_settings,
     unrecorded,
 )
 from known_unknowns.workflow.code_digest import code_of
 from known_unknowns.workflow.rule_functions import RuleFunctions, Targets, any_of
+from known_unknowns.workflow.rule_settings import named, uncompared
 from known_unknowns_construction import rules as construction_rules
 
 SCRIPTS = Path(workflow.basedir) / "rules/scripts"
@@ -51,7 +58,7 @@ def merged_files():
 
 
 def checked():
-    """The checked configuration, notes on it, and the results of other settings that this run makes again.
+    """The checked configuration, and notes on it.
 
     A mistake stops the workflow before any job, with the path of the key.
 
@@ -61,22 +68,15 @@ def checked():
     """
     try:
         if not workflow.is_main_process:
-            return configuration.load(job.FROZEN), [], []
-        params, notes = prerequisites.checked(configuration.check(merged_files()))
-        records = FilePersistence(nolock=True)
-        outdated = unrecorded.check(
-            params,
-            lambda path: records.metadata(IOFile(path)) is not None,
-            sys.argv[1:],
-        )
-        return params, notes, outdated
+            return configuration.load(job.FROZEN), []
+        return prerequisites.checked(configuration.check(merged_files()))
     except KnownUnknownsError as error:
         raise WorkflowError(
             f"Invalid configuration (params.yaml, --configfile, --config). {error}"
         ) from None
 
 
-CONFIGURED, NOTES, OUTDATED = checked()
+CONFIGURED, NOTES = checked()
 # Snakemake writes its own reading of --configfile and --config into the scripts of jobs, which do not need it.
 config.clear()
 # The run's GPUs: those of `--resources gpu=N` or of the profile. Jobs read the numbers of shards that follow from it.
@@ -102,6 +102,7 @@ METRICS = TARGETS.per_pair("<results>/metrics/{model}/{benchmark}/metrics.parque
 CONFIDENCES = TARGETS.per_pair(
     "<results>/confidence/{model}/{benchmark}/confidence.parquet"
 )
+REVISIONS = {name: data_revision(name, PARAMS.data(name)) for name in PARAMS.benchmarks}
 CHECKS = expand("<results>/checks/{benchmark}.json", benchmark=PARAMS.benchmarks)
 
 # A job runs this tree's package with this Python, unless its conda environment comes first.
@@ -109,7 +110,32 @@ workflow_run.prepend_to_path(Path(sys.executable).parent)
 shell.prefix(workflow_run.shell_prefix(SOURCE))
 
 LOCKS = []  # open files: a lock lasts as long as this process
-START, STARTED = time.monotonic(), time.time()
+START = time.monotonic()
+
+
+def check_unrecorded(outputs):
+    """Stop if there are files of the edition that Snakemake has no record of, and that may be of other settings."""
+    records = FilePersistence(nolock=True)
+    files = [
+        path.replace("<results>", RESULTS).replace("<data>", DATA) for path in outputs
+    ]
+    interrupted = asyncio.run(
+        records.incomplete(SimpleNamespace(output=list(map(IOFile, files))))
+    )
+
+    def has_record(path):
+        return path in interrupted or records.metadata(IOFile(path)) is not None
+
+    try:
+        unrecorded.check(
+            CONFIGURED,
+            files,
+            has_record,
+            is_forced=command_line.is_forced,
+            again=command_line.forcing,
+        )
+    except KnownUnknownsError as error:
+        raise WorkflowError(str(error)) from None
 
 
 def start_run():
@@ -122,19 +148,21 @@ def start_run():
         print(note, file=sys.stderr)
     workflow_run.forward_sigterm()
     workflow_run.end_at_second_interrupt()
-    workflow_run.write_settings(PARAMS, job.FROZEN)
+    run_settings.write(PARAMS, job.FROZEN, secrets=True)
+    run_settings.start(CONFIGURED)
+    # Only a job that asks a model continues in a further attempt (--retries). Any other job would fail again.
+    for each in workflow.rules:
+        if each.name not in ("infer", "infer_shard", "judge"):
+            each.restart_times = 0
     shutil.rmtree(job.FOLDER, ignore_errors=True)  # scripts of a killed run
     shutil.rmtree(workflow_run.partial_report_folder(PARAMS), ignore_errors=True)
-    # With results of other settings, their own settings are kept until they are made again (workflow/unrecorded.py).
-    if not OUTDATED:
-        write_last_settings()
 
 
-def write_last_settings():
-    """Write the configuration of the results beside them, without secrets."""
-    workflow_run.write_settings(
-        workflow_run.without_passwords(CONFIGURED), Path(RESULTS, "params.yaml")
-    )
+def is_whole():
+    """Whether this run makes all results of the edition."""
+    chosen = workflow.dag_settings
+    parts = chosen.until or chosen.omit_from or chosen.batch
+    return not UNFETCHED and not parts and set(chosen.targets) <= {"all"}
 
 
 def print_last(message, stream):

@@ -19,11 +19,15 @@ rule construct_graphs:
         "construction/{construction}/graphs.jsonl",
     log:
         "construction/{construction}/logs/graphs.log",
-    retries: 0
     conda:
         "../envs/construction.yaml"
     params:
-        **FUNCTIONS.settings("construct_graphs"),
+        **named(
+            construction=FUNCTIONS.of_construction(
+                construction_rules.settings, "scenes", "psg"
+            ),
+        ),
+        **uncompared(configuration=run_settings.without_passwords(PARAMS).file),
         code=FUNCTIONS.of_construction(
             construction_rules.code, SCRIPTS / "construct_graphs.py"
         ),
@@ -39,11 +43,18 @@ rule construct_attributes:
         counts="construction/{construction}/attributes.json",
     log:
         "construction/{construction}/logs/attributes.log",
-    retries: 0
     conda:
         "../envs/construction.yaml"
     params:
-        **FUNCTIONS.settings("construct_attributes"),
+        **named(
+            construction=FUNCTIONS.of_construction(
+                construction_rules.settings, "attributes"
+            ),
+            models=FUNCTIONS.of_construction(
+                construction_rules.asked_models, "attributes"
+            ),
+        ),
+        **uncompared(configuration=run_settings.without_passwords(PARAMS).file),
         code=FUNCTIONS.of_construction(
             construction_rules.code, SCRIPTS / "construct_attributes.py"
         ),
@@ -59,11 +70,18 @@ rule construct_generate:
         counts="construction/{construction}/generation.{generator}.json",
     log:
         "construction/{construction}/logs/generate.{generator}.log",
-    retries: 0
     conda:
         "../envs/construction.yaml"
     params:
-        **FUNCTIONS.settings("construct_generate"),
+        **named(
+            construction=FUNCTIONS.of_construction(
+                construction_rules.settings, "generators", "seed"
+            ),
+            models=FUNCTIONS.of_construction(
+                construction_rules.asked_models, "generators"
+            ),
+        ),
+        **uncompared(configuration=run_settings.without_passwords(PARAMS).file),
         code=FUNCTIONS.of_construction(
             construction_rules.code, SCRIPTS / "construct_generate.py"
         ),
@@ -84,11 +102,18 @@ rule construct_filter:
         counts="construction/{construction}/filters.json",
     log:
         "construction/{construction}/logs/filter.log",
-    retries: 0
     conda:
         "../envs/construction.yaml"
     params:
-        **FUNCTIONS.settings("construct_filter"),
+        **named(
+            construction=FUNCTIONS.of_construction(
+                construction_rules.settings, "filters", "seed"
+            ),
+            models=FUNCTIONS.of_construction(
+                construction_rules.asked_models, "filters"
+            ),
+        ),
+        **uncompared(configuration=run_settings.without_passwords(PARAMS).file),
         code=FUNCTIONS.of_construction(
             construction_rules.code, SCRIPTS / "construct_filter.py"
         ),
@@ -104,11 +129,16 @@ rule construct_release:
         directory("construction/{construction}/release_candidate"),
     log:
         "construction/{construction}/logs/release.log",
-    retries: 0
     conda:
         "../envs/construction.yaml"
     params:
-        **FUNCTIONS.settings("construct_release"),
+        **named(
+            construction=FUNCTIONS.of_construction(
+                construction_rules.settings, "seed"
+            ),
+            confidence_level=PARAMS.statistics.confidence,
+        ),
+        **uncompared(configuration=run_settings.without_passwords(PARAMS).file),
         code=FUNCTIONS.of_construction(
             construction_rules.code, SCRIPTS / "construct_release.py"
         ),

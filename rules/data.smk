@@ -10,11 +10,10 @@ rule fetch:
     log:
         "<logs>/fetch/{benchmark}.log",
     priority: 1
-    retries: 0
     conda:
         "../envs/core.yaml"
     params:
-        **FUNCTIONS.settings("fetch"),
+        source=lambda wildcards: rule_functions.source(PARAMS, wildcards.benchmark),
         code=FUNCTIONS.code_of_source,
         lock=FUNCTIONS.data_lock,
     script:
@@ -32,7 +31,6 @@ rule questions:
     log:
         "<logs>/questions/{benchmark}.log",
     priority: 1
-    retries: 0
     group:
         "prepare"
     conda:
@@ -40,7 +38,7 @@ rule questions:
     # Rendered scenes are few.
     threads: lambda wildcards: 1 if PARAMS.data(wildcards.benchmark).source == "scenes" else 2
     params:
-        **FUNCTIONS.settings("questions"),
+        **named(data=lambda wildcards: PARAMS.data(wildcards.benchmark)),
         out=subpath(output.table, parent=True),
         code=FUNCTIONS.code("questions", "questions.py"),
     script:
@@ -55,13 +53,12 @@ rule check:
         "<results>/checks/{benchmark}.json",
     log:
         "<logs>/check/{benchmark}.log",
-    retries: 0
     group:
         "prepare"
     conda:
         "../envs/core.yaml"
     params:
-        **FUNCTIONS.settings("check"),
+        **named(data=lambda wildcards: PARAMS.data(wildcards.benchmark)),
         code=FUNCTIONS.code("check", "check.py"),
     script:
         "scripts/check.py"

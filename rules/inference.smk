@@ -13,14 +13,32 @@ rule probe:
     wildcard_constraints:
         model=any_of(ASKED),
     priority: 1
-    retries: 0
     conda:
         "../envs/models.yaml"
     params:
-        **FUNCTIONS.settings("probe"),
+        **named(
+            model=lambda wildcards: PARAMS.model(wildcards.model).reply_keys(),
+            commits=lambda wildcards: commits(PARAMS.model(wildcards.model)),
+        ),
+        **uncompared(pace=lambda wildcards: PARAMS.model(wildcards.model).pace()),
         journals=f"{JOURNAL}/{{model}}",
     script:
         "scripts/probe.py"
+
+
+# What decides a reply besides the questions (`Asking`), and the keys of the model that change none, such as a timeout.
+ASKING = {
+    **named(
+        model=lambda wildcards: FUNCTIONS.asked(wildcards).reply_keys(),
+        commits=lambda wildcards: commits(PARAMS.model(wildcards.model)),
+        cells=lambda wildcards: PARAMS.cells(wildcards.benchmark, wildcards.model),
+        variants=lambda wildcards: PARAMS.functions(wildcards.benchmark),
+        protocols=lambda wildcards: PARAMS.protocols(wildcards.benchmark),
+        refusal_parsers=lambda wildcards: refusal_parsers(PARAMS, wildcards.benchmark),
+        confidence=PARAMS.confidence,
+    ),
+    **uncompared(pace=lambda wildcards: FUNCTIONS.asked(wildcards).pace()),
+}
 
 
 rule infer:
@@ -50,7 +68,7 @@ rule infer:
         mem_mb=FUNCTIONS.of_attempt(needs.table_memory_mb),
         runtime=FUNCTIONS.of_pair(needs.table_minutes, Path(DATA)),
     params:
-        **FUNCTIONS.settings("infer"),
+        **ASKING,
         code=FUNCTIONS.code_of_asking("infer.py"),
         questions=subpath(input.images, parent=True),
         folder=f"{RESULTS}/variants/{{benchmark}}",
@@ -88,7 +106,7 @@ rule infer_shard:
         mem_mb=FUNCTIONS.of_attempt(needs.memory_mb),
         runtime=FUNCTIONS.of_pair(needs.minutes, Path(DATA)),
     params:
-        **FUNCTIONS.settings("infer"),
+        **ASKING,
         code=FUNCTIONS.code_of_asking("infer_shard.py"),
         questions=subpath(input.images, parent=True),
         folder=f"{RESULTS}/variants/{{benchmark}}",

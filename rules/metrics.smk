@@ -9,7 +9,6 @@ rule measure:
         confidence="<results>/confidence/{model}/{benchmark}/confidence.parquet",
     log:
         "<logs>/measure/{model}/{benchmark}.log",
-    retries: 0
     group:
         "evaluate"
     conda:
@@ -17,7 +16,13 @@ rule measure:
     resources:
         mem_mb=2000,
     params:
-        **FUNCTIONS.settings("measure"),
+        **named(
+            cells=lambda wildcards: PARAMS.cells(wildcards.benchmark, wildcards.model),
+            parsers=PARAMS.parsers,
+            confidence_level=PARAMS.statistics.confidence,
+            variants=lambda wildcards: PARAMS.functions(wildcards.benchmark),
+            protocols=lambda wildcards: PARAMS.protocols(wildcards.benchmark),
+        ),
         code=FUNCTIONS.code("measure", "measure.py"),
     script:
         "scripts/measure.py"
@@ -48,13 +53,12 @@ rule summarise:
         digests="<results>/digests/summarise.sha256",
     log:
         "<logs>/summarise.log",
-    retries: 0
     group:
         "report"
     conda:
         "../envs/core.yaml"
     params:
-        **FUNCTIONS.settings("summarise"),
+        **named(configuration=PARAMS.shown(), revisions=REVISIONS),
         code=FUNCTIONS.code("summarise", "summarise.py"),
     script:
         "scripts/summarise.py"
@@ -71,13 +75,12 @@ rule compare:
         digests="<results>/digests/compare.sha256",
     log:
         "<logs>/compare.log",
-    retries: 0
     group:
         "report"
     conda:
         "../envs/core.yaml"
     params:
-        **FUNCTIONS.settings("compare"),
+        **named(configuration=PARAMS.shown(), revisions=REVISIONS),
         code=FUNCTIONS.code("compare", "compare.py"),
         replies=lambda wildcards: f"{RESULTS}/replies",
     script:
@@ -93,13 +96,12 @@ rule compare_models:
         "<results>/model_comparison.parquet",
     log:
         "<logs>/compare_models.log",
-    retries: 0
     group:
         "report"
     conda:
         "../envs/core.yaml"
     params:
-        **FUNCTIONS.settings("compare_models"),
+        **named(configuration=PARAMS.shown(), revisions=REVISIONS),
         code=FUNCTIONS.code("compare", "compare_models.py"),
         data=lambda wildcards: DATA,
         results=subpath(output[0], parent=True),

@@ -37,7 +37,6 @@ rule import_released:
     wildcard_constraints:
         model=any_of(filter(PARAMS.is_imported, PARAMS.models)),
         benchmark=any_of(RELEASED),
-    retries: 0
     group:
         "prepare"
     conda:
@@ -45,7 +44,11 @@ rule import_released:
     resources:
         mem_mb=1000,
     params:
-        **FUNCTIONS.settings("import_released"),
+        **named(
+            configuration=lambda wildcards: PARAMS.shown(
+                [wildcards.benchmark], [wildcards.model]
+            ),
+        ),
         code=FUNCTIONS.code("release", "import_released.py"),
         folder=f"{RESULTS}/variants/{{benchmark}}",
         out=subpath(output.engine, parent=True),
@@ -64,13 +67,15 @@ rule reply_tables:
         tables=expand("<results>/released/{{benchmark}}/{table}.csv", table=COMPARED),
     log:
         "<logs>/reply_tables/{benchmark}.log",
-    retries: 0
     group:
         "evaluate"
     conda:
         "../envs/core.yaml"
     params:
-        **FUNCTIONS.settings("reply_tables"),
+        **named(
+            configuration=lambda wildcards: PARAMS.shown([wildcards.benchmark]),
+            revisions=REVISIONS,
+        ),
         code=FUNCTIONS.code("compare", "reply_tables.py"),
         folder=f"{RESULTS}/variants/{{benchmark}}",
         scores=f"{RESULTS}/scores",
@@ -88,13 +93,15 @@ rule released_numbers:
         "<results>/released/{benchmark}.json",
     log:
         "<logs>/released/{benchmark}.log",
-    retries: 0
     group:
         "prepare"
     conda:
         "../envs/core.yaml"
     params:
-        **FUNCTIONS.settings("released_numbers"),
+        **named(
+            configuration=lambda wildcards: PARAMS.shown([wildcards.benchmark]),
+            revisions=REVISIONS,
+        ),
         code=FUNCTIONS.code("release", "released_numbers.py"),
         folder=f"{RESULTS}/variants/{{benchmark}}",
     script:

@@ -47,13 +47,12 @@ rule report:
         digests="<results>/digests/report.sha256",
     log:
         "<logs>/report.log",
-    retries: 0
     group:
         "report"
     conda:
         "../envs/report.yaml"
     params:
-        **FUNCTIONS.settings("report"),
+        **named(configuration=PARAMS.shown(), revisions=REVISIONS),
         code=FUNCTIONS.code("report", "report.py"),
         results=subpath(output.page, ancestor=2),
         data=lambda wildcards: DATA,

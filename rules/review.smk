@@ -16,7 +16,6 @@ rule error_table:
         "<logs>/error_table/{model}/{benchmark}/{variant}-seed{seed}.log",
     wildcard_constraints:
         seed=r"\d+",
-    retries: 0
     group:
         "report"
     conda:

@@ -1,6 +1,8 @@
 # Parse replies with every parser: one job per model and benchmark. The parser "judge" looks up the judgements of a language
 # model, which one job asks for all replies of the edition.
 
+from known_unknowns.model_runs import judging
+
 JUDGEMENTS = ["<results>/judgements.json"] if "judge" in PARAMS.parsers else []
 
 
@@ -25,7 +27,14 @@ if JUDGEMENTS:
             ),
             runtime=needs.MAX_MINUTES,
         params:
-            **FUNCTIONS.settings("judge"),
+            **named(
+                judge=PARAMS.judge,
+                model=PARAMS.model(PARAMS.judge.model).reply_keys(),
+                commits=commits(PARAMS.model(PARAMS.judge.model)),
+                cells=judging.cells_of(PARAMS),
+                own_models=judging.own_models(PARAMS),
+            ),
+            **uncompared(pace=PARAMS.model(PARAMS.judge.model).pace()),
             code=FUNCTIONS.code_of_asking("judge.py", PARAMS.judge.model),
             folder=f"{RESULTS}/variants",
             replies=f"{RESULTS}/replies",
@@ -44,7 +53,6 @@ rule parse:
         answers="<results>/answers/{model}/{benchmark}/answers.parquet",
     log:
         "<logs>/parse/{model}/{benchmark}.log",
-    retries: 0
     group:
         "evaluate"
     conda:
@@ -52,7 +60,11 @@ rule parse:
     resources:
         mem_mb=1000,
     params:
-        **FUNCTIONS.settings("parse"),
+        **named(
+            cells=lambda wildcards: PARAMS.cells(wildcards.benchmark, wildcards.model),
+            parsers=PARAMS.parsers,
+            kept=FUNCTIONS.kept,
+        ),
         code=FUNCTIONS.code("parse", "parse.py"),
         folder=f"{RESULTS}/variants/{{benchmark}}",
     script:

@@ -17,11 +17,14 @@ rule track:
         runs="<results>/tracking.json",
     log:
         "<logs>/track.log",
-    retries: 0
     conda:
         "../envs/workflow.yaml"
     params:
-        **FUNCTIONS.settings("track"),
+        **named(
+            configuration=PARAMS.shown(),
+            revisions=REVISIONS,
+            tracking=PARAMS.tracking,
+        ),
         code=FUNCTIONS.code("track", "track.py"),
         results=subpath(output.runs, ancestor=1),
         data=lambda wildcards: DATA,

@@ -12,7 +12,6 @@ rule vary:
     log:
         "<logs>/vary/{benchmark}/{variant}.log",
     priority: 1
-    retries: 0
     group:
         "prepare"
     conda:
@@ -20,7 +19,13 @@ rule vary:
     resources:
         mem_mb=1000,
     params:
-        **FUNCTIONS.settings("vary"),
+        **named(
+            variant=lambda wildcards: PARAMS.variant(wildcards.variant),
+            seeds=lambda wildcards: PARAMS.seeds_of(
+                wildcards.benchmark, wildcards.variant
+            ),
+            limit=PARAMS.limit,
+        ),
         code=FUNCTIONS.code("vary", "vary.py"),
     script:
         "scripts/vary.py"

@@ -1,8 +1,10 @@
 """Import scene graphs with their images and masks, or render scenes."""
 
-from known_unknowns.workflow.job import job, run_configuration
+from known_unknowns.workflow.job import job
 
-with job(snakemake):
+with job(snakemake) as settings:
+    from known_unknowns.config import parse
     from known_unknowns_construction.steps import Workspace, import_graphs
 
-    print(import_graphs(Workspace(run_configuration(), snakemake.wildcards.construction)), "scene graphs")
+    params = parse(settings["configuration"])
+    print(import_graphs(Workspace(params, snakemake.wildcards.construction)), "scene graphs")

@@ -2,22 +2,22 @@
 
 from pathlib import Path
 
-from known_unknowns.workflow.job import asking_configuration, job
+from known_unknowns.workflow.job import job
 
 with job(snakemake) as settings:
     from known_unknowns import stopping
+    from known_unknowns.inference.asking import Asking
     from known_unknowns.model_runs.model_run import infer
 
     stopping.install()
-    params = snakemake.params
+    params, wildcards = snakemake.params, snakemake.wildcards
     infer(
-        asking_configuration(settings),
-        snakemake.wildcards.model,
-        snakemake.wildcards.benchmark,
+        Asking.of_settings(wildcards.model, settings),
+        wildcards.model,
+        wildcards.benchmark,
         questions=Path(params.questions),
         variants=Path(params.folder),
         out=Path(params.out),
         journal=Path(params.journal),
         records=Path(params.shards),
-        settings=settings,
     )

@@ -2,17 +2,18 @@
 
 from pathlib import Path
 
-from known_unknowns.workflow.job import asking_configuration, job
+from known_unknowns.workflow.job import job
 
 with job(snakemake) as settings:
     from known_unknowns import stopping
+    from known_unknowns.inference.asking import Asking
     from known_unknowns.inference.shards import Shard
     from known_unknowns.model_runs.model_run import infer_shard
 
     stopping.install()
     params, wildcards = snakemake.params, snakemake.wildcards
     infer_shard(
-        asking_configuration(settings),
+        Asking.of_settings(wildcards.model, settings),
         wildcards.model,
         wildcards.benchmark,
         Shard(int(wildcards.shard), int(wildcards.shards)),

@@ -2,15 +2,25 @@
 
 from pathlib import Path
 
-from known_unknowns.workflow.job import asking_configuration, job
+from known_unknowns.workflow.job import job
 
 with job(snakemake) as settings:
     from known_unknowns import stopping
+    from known_unknowns.config import typed_model
+    from known_unknowns.config.sections import Judge
     from known_unknowns.model_runs.judging import judge
+    from known_unknowns.records import Cell
 
     stopping.install()
+    judge_settings = Judge(**settings["judge"])
     judge(
-        asking_configuration(settings),
+        judge_settings,
+        typed_model(judge_settings.model, settings["pace"] | settings["model"]),
+        {
+            model: {name: [Cell(*cell) for cell in cells] for name, cells in of_model.items()}
+            for model, of_model in settings["cells"].items()
+        },
+        own_models=settings["own_models"],
         variants=Path(snakemake.params.folder),
         replies=Path(snakemake.params.replies),
         out=Path(snakemake.output[0]),

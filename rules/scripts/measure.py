@@ -2,16 +2,22 @@
 
 from pathlib import Path
 
-from known_unknowns.workflow.job import configuration, job
+from known_unknowns.workflow.job import job
 
 with job(snakemake) as settings:
+    from known_unknowns.config import ResolvedProtocol
     from known_unknowns.metrics.measure import measure
+    from known_unknowns.records import Cell
 
     measure(
-        configuration(settings),
         snakemake.wildcards.model,
         snakemake.wildcards.benchmark,
         answers=Path(snakemake.input[0]),
         out=Path(snakemake.output.metrics),
+        cells=[Cell(*cell) for cell in settings["cells"]],
+        parsers=settings["parsers"],
+        confidence_level=settings["confidence_level"],
+        variants=settings["variants"],
+        protocols={name: ResolvedProtocol(**entry) for name, entry in settings["protocols"].items()},
         confidence=Path(snakemake.output.confidence),
     )

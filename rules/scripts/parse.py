@@ -2,21 +2,20 @@
 
 from pathlib import Path
 
-from known_unknowns.workflow.job import configuration, job
+from known_unknowns.workflow.job import job
 
 with job(snakemake) as settings:
+    from known_unknowns.records import Cell
     from known_unknowns.scoring.table import parse
 
-    params = configuration(settings)
-    model, benchmark = snakemake.wildcards.model, snakemake.wildcards.benchmark
     judgements = snakemake.input.judgements  # none without the parser judge
     parse(
         Path(snakemake.params.folder),
         Path(snakemake.input.replies),
         Path(snakemake.output.scores),
-        cells=params.cells(benchmark, model),
-        parsers=params.parsers,
+        cells=[Cell(*cell) for cell in settings["cells"]],
+        parsers=settings["parsers"],
         judgements=Path(judgements[0]) if judgements else None,
-        kept=getattr(params.model(model), "kept", None),
+        kept=settings["kept"],
         answers=Path(snakemake.output.answers),
     )

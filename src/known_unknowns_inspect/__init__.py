@@ -58,7 +58,8 @@ def single_turns(
     vary(entry, folder / "questions.parquet", table, seeds=[seed], limit=limit)
     questions = tables.read_questions(Part(table, seed))
     ask = bound(registry.get(benchmark), params.protocol(benchmark, variant), parsers=PARSERS)
-    check_turns(params, benchmark, {Cell(variant, seed): (ask, questions)}, folder / "questions.parquet")
+    functions = {variant: entry.function}
+    check_turns(functions, benchmark, {Cell(variant, seed): (ask, questions)}, folder / "questions.parquet")
     turns = [(question, next(ask(question))) for question in questions]
     for question, turn in turns:
         if any(_goes_on(ask(question), reply) for reply in (*question.labels, "")):

@@ -11,7 +11,7 @@ from known_unknowns import stopping, unusable
 from known_unknowns.cli.options import PARAMS, Edition, ModelName, OneOrAllBenchmarks, ParamsFile
 from known_unknowns.inference import journal as journals
 from known_unknowns.model_runs import model_run
-from known_unknowns.workflow import configuration, selection
+from known_unknowns.workflow import configuration
 from known_unknowns.workflow.run_lock import lock_run
 
 
@@ -37,13 +37,7 @@ def retry(
     settings = configuration.load(params, edition=edition)
     stopping.install()
     with lock_run():
-        retried = model_run.retry(
-            settings,
-            model,
-            benchmark,
-            finishes=finish or unusable.RETRIED,
-            settings_of=lambda name: selection.compared(settings, "infer", model=model, benchmark=name),
-        )
+        retried = model_run.retry(settings, model, benchmark, finishes=finish or unusable.RETRIED)
     for each in retried:
         print(each)
     if any(each.asked for each in retried):

@@ -188,6 +188,12 @@ def adapter_entry(entry: ModelEntry, path: str | Path = PATH) -> LockEntry | Non
     return None if source is None else read(path).get(source.key)
 
 
+def commits(entry: ModelEntry) -> dict[str, str | None]:
+    """Return the locked commits of a model and of its adapter, as far as the lock has them."""
+    entries = {"model": model_entry(entry), "adapter": adapter_entry(entry)}
+    return {name: locked.commit for name, locked in entries.items() if locked is not None}
+
+
 def read(path: str | Path = PATH) -> dict[str, LockEntry]:
     """Read the lock: keys of sources and their entries. It is empty if there is no file.
 

@@ -235,6 +235,10 @@ class _Settings(Entry):
         """Return the keys that were set and can change a reply."""
         return {key: value for key, value in self.plain().items() if key not in self.not_in_the_reply}
 
+    def pace(self) -> dict[str, Any]:
+        """Return the other keys that were set: how fast and how patiently the model is asked."""
+        return {key: value for key, value in self.plain().items() if key in self.not_in_the_reply}
+
     @property
     def greedy(self) -> bool:
         """Whether a request always gets the same reply, so that it is asked once. A server can give another one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -135,6 +135,35 @@ class Params:
             vars(file).pop(name, None)  # the default of a section that is not there
         return cls(file)
 
+    def shown(self, benchmarks: Sequence[str] | None = None, models: Sequence[str] | None = None) -> dict[str, Any]:
+        """Return what tables and pages show of the edition, as plain sections for `of_sections`.
+
+        With ``benchmarks`` or ``models``, only these are in it.
+        """
+        benchmarks = self.benchmarks if benchmarks is None else benchmarks
+        models = self.models if models is None else models
+        judge = [] if self.judge is None else [self.judge.model]
+        entries = {name: self.benchmark(name).plain() for name in benchmarks}
+        variants = {name: None for benchmark in benchmarks for name in self.variants(benchmark)}
+        protocols = {
+            self.protocol_name(benchmark, name) for benchmark in benchmarks for name in self.variants(benchmark)
+        }
+        edition = self.selected.plain() | {"benchmarks": list(benchmarks), "models": list(models)}
+        if own := edition.pop("variants", None):
+            edition["variants"] = {name: own[name] for name in benchmarks if name in own}
+        return {
+            "edition": self.edition,
+            "editions": {self.edition: edition},
+            "benchmarks": {name: _without(entry, "sources") for name, entry in entries.items()},
+            "variants": _plain(self.file.variants, variants),
+            "protocols": _plain(self.file.protocols, sorted(protocols)),
+            "models": _plain(self.file.models, dict.fromkeys([*models, *judge])),
+            "parsers": self.parsers,
+            "statistics": self.statistics.plain(),
+            "judge": None if self.judge is None else self.judge.plain(),
+            "report": self.report.plain(),
+        }
+
     def of_edition(self, name: str) -> Params:
         """Return the same configuration with another edition selected."""
         return Params(self.file.model_copy(update={"edition": name}))
@@ -251,6 +280,14 @@ class Params:
         _, arguments = self.benchmark(benchmark).variants_of_protocols.get(variant, (name, {}))
         return self.protocol_entry(name, arguments)
 
+    def functions(self, benchmark: str) -> dict[str, str]:
+        """Return the function of each variant of a benchmark."""
+        return {name: self.variant(name).function for name in self.variants(benchmark)}
+
+    def protocols(self, benchmark: str) -> dict[str, ResolvedProtocol]:
+        """Return the protocol of each variant of a benchmark."""
+        return {name: self.protocol(benchmark, name) for name in self.variants(benchmark)}
+
     def protocol_entry(self, name: str, arguments: Mapping[str, Any] | None = None) -> ResolvedProtocol:
         """Return an entry of the section ``protocols``. ``arguments`` are added to its own."""
         settings = _entry(self.file.protocols, name, "protocols").plain() | dict(arguments or {})
@@ -275,6 +312,15 @@ def typed_model(name: str, entry: Mapping[str, Any]) -> ModelEntry:
     """Return the settings of a model from its entry. ConfigError for all mistakes in it at once."""
     with as_config_error(entry, f"models.{name}"):
         return _MODEL.validate_python(entry)
+
+
+def _plain(section: Mapping[str, Entry], names: Iterable[str]) -> dict[str, Any]:
+    """Return the entries of a section that have these names. A variant or protocol may be no entry."""
+    return {name: section[name].plain() for name in names if name in section}
+
+
+def _without(entry: Mapping[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in entry.items() if name != key}
 
 
 def _entry(section: Mapping[str, T], name: str, path: str) -> T:

@@ -16,6 +16,7 @@ from known_unknowns.evaluation import trial
 from known_unknowns.evaluation.questions import questions_of
 from known_unknowns.evaluation.result import Evaluation, read
 from known_unknowns.images import open_image
+from known_unknowns.inference.asking import Asking
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.inference.unchanged_turns import check_turns
@@ -89,19 +90,24 @@ def evaluate(
     files.questions(benchmark).symlink_to(folder.resolve(), target_is_directory=True)
     varied = files.variants(benchmark)
     chosen = _trial(params, benchmark, _varied(params, benchmark, folder, varied, limit))
-    cells = cells_of(chosen, _NAME, benchmark, varied)
-    check_turns(chosen, benchmark, cells, folder / "questions.parquet")
+    asking = Asking.of(chosen, _NAME, benchmark)
+    cells = cells_of(asking, benchmark, varied)
+    check_turns(asking.variants, benchmark, cells, folder / "questions.parquet")
     with Journal(Path(scratch.name, "journal.jsonl")) as journal:
         outcome = run(cells, _FunctionEngine(answer), journal, folder=folder)
     replies, scores, answers = (of(_NAME, benchmark) for of in (files.replies, files.scores, files.answers))
     tables.write_replies(replies, outcome.replies)
     parse(varied, replies, scores, cells=list(cells), parsers=_PARSERS, answers=answers)
     measure(
-        chosen,
         _NAME,
         benchmark,
         answers=answers,
         out=files.metrics(_NAME, benchmark),
+        cells=asking.cells,
+        parsers=_PARSERS,
+        confidence_level=chosen.statistics.confidence,
+        variants=asking.variants,
+        protocols=asking.protocols,
         confidence=files.confidence(_NAME, benchmark),
     )
     name = getattr(answer, "__name__", "<lambda>")

@@ -77,7 +77,7 @@ def compute_metrics(
         asks_again |= any(turn.step == FORCED for _, turns in pairs for turn in turns)
     metrics = metrics_of(
         frame(tables),
-        statistics,
+        statistics.confidence,
         model=model,
         benchmark=benchmark,
         content_free={variant} if content_free else (),

@@ -7,16 +7,15 @@ from pathlib import Path
 
 from known_unknowns import tables
 from known_unknowns.benchmark.protocol import Dialogue
-from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import Cell, Question
-from known_unknowns.variants.of_benchmark import variant_of
+from known_unknowns.variants.of_benchmark import variants_of
 
 Cells = Mapping[Cell, tuple[Callable[[Question], Dialogue], Sequence[Question]]]
 """The protocol and the questions of each cell."""
 
 
-def check_turns(params: Params, benchmark: str, cells: Cells, originals: Path) -> None:
+def check_turns(functions: Mapping[str, str], benchmark: str, cells: Cells, originals: Path) -> None:
     """Raise ConfigError for a variant with another right answer to the same first turn.
 
     An example is `nota_only` with a prompt that lists no options. The first seed of each variant is checked. Variants
@@ -24,6 +23,8 @@ def check_turns(params: Params, benchmark: str, cells: Cells, originals: Path) -
 
     Parameters
     ----------
+    functions : mapping of str to str
+        The function of each variant.
     originals : Path
         The table of the original questions. Without it, nothing is checked; the workflow always has it.
     """
@@ -33,7 +34,7 @@ def check_turns(params: Params, benchmark: str, cells: Cells, originals: Path) -
     checked = set()
     for cell, (protocol, questions) in cells.items():
         variant = cell.variant
-        if variant in checked or variant_of(benchmark, params.variant(variant)).corrects:
+        if variant in checked or variants_of(benchmark)[functions[variant]].corrects:
             continue
         checked.add(variant)
         unchanged = []

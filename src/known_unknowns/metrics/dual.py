@@ -23,7 +23,7 @@ metrics are defined by this project, not by a paper.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from known_unknowns.benchmark.metrics import AcrossVariants, Ratio
@@ -33,7 +33,7 @@ from known_unknowns.records import ABSTAINED, REFUSED
 if TYPE_CHECKING:
     import pandas as pd
 
-    from known_unknowns.config import Params
+    from known_unknowns.config import Params, ResolvedProtocol
 
 DUAL, ANSWERABLE = "dual_accuracy", "dual_accuracy_answerable"
 SEPARATOR = "+"
@@ -45,31 +45,31 @@ REFUSAL_IS_RIGHT = ("nota_only", "noise", "gaussian", "blank")
 
 
 def combinations(params: Params, benchmark: str) -> tuple[AcrossVariants, ...]:
-    """Return the pairs of variants of a benchmark that have a dual accuracy.
+    """Return `pairs_of` the variants of a benchmark in a configuration."""
+    return pairs_of(params.functions(benchmark), params.protocols(benchmark))
+
+
+def pairs_of(functions: Mapping[str, str], protocols: Mapping[str, ResolvedProtocol]) -> tuple[AcrossVariants, ...]:
+    """Return the pairs of a benchmark's variants that have a dual accuracy.
 
     Parameters
     ----------
-    params : Params
-        The configuration. The function of a variant decides whether it is the first or the second of a pair.
-    benchmark : str
-        The benchmark's name.
+    functions, protocols : mapping
+        Those of each variant. The function decides whether the variant is the first or the second of a pair.
 
     Returns
     -------
     tuple of AcrossVariants
         Each variant of `REFUSAL_IS_RIGHT`, paired with the published questions asked by the same protocol.
     """
-    names = params.variants(benchmark)
-    function = {name: params.variant(name).function for name in names}
-    protocol = {name: params.protocol(benchmark, name) for name in names}
     found = []
-    for second in (name for name in names if function[name] in REFUSAL_IS_RIGHT):
-        same = [name for name in names if protocol[name] == protocol[second]]
-        used = next((f for f in AS_PUBLISHED if any(function[name] == f for name in same)), None)
+    for second in (name for name in functions if functions[name] in REFUSAL_IS_RIGHT):
+        same = [name for name in functions if protocols[name] == protocols[second]]
+        used = next((f for f in AS_PUBLISHED if any(functions[name] == f for name in same)), None)
         found += [
             AcrossVariants(f"{first}{SEPARATOR}{second}", (first, second), dual_accuracy, paired=True)
             for first in same
-            if function[first] == used
+            if functions[first] == used
         ]
     return tuple(found)
 

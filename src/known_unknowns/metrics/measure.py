@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,26 +33,40 @@ from known_unknowns.metrics.rows import ALWAYS_DEFINED, rows, with_intervals, wi
 from known_unknowns.protocols import PROTOCOLS
 from known_unknowns.records import Cell, Metric
 from known_unknowns.tables.confidence_sources import PARSER, left_out_text
-from known_unknowns.variants.of_benchmark import content_free as content_free_variants
+from known_unknowns.variants.of_benchmark import without_content
 
 if TYPE_CHECKING:
-    from known_unknowns.config import Params, Statistics
+    from known_unknowns.config import ResolvedProtocol
 
 
 def measure(
-    params: Params,
     model: str,
     benchmark: str,
     *,
     answers: Path,
     out: Path,
+    cells: Iterable[Cell],
+    parsers: Iterable[str],
+    confidence_level: float,
+    variants: Mapping[str, str],
+    protocols: Mapping[str, ResolvedProtocol],
     confidence: Path | None = None,
 ) -> None:
     """Write the table of metrics, ordered by variant, category, sample, seed and metric within each parser.
 
-    ``answers`` is the table of the model's answers. The table of the confidences of each question is written to
-    ``confidence``.
+    Parameters
+    ----------
+    answers : Path
+        The table of the model's answers.
+    cells, parsers : iterable
+        The cells and the parsers that must be there.
+    confidence_level : float
+        That of the intervals.
+    variants, protocols : mapping
+        The function and the protocol of each variant.
 
+    Notes
+    -----
     With several seeds or samples, rows without them follow: means over all of them, undefined if the metric of any
     is. `headline` selects them.
 
@@ -61,33 +75,33 @@ def measure(
     DataError
         If answers are missing, or are to other questions with another seed; it names the file and the question.
     """
-    table = read(answers, benchmark, cells=params.cells(benchmark, model), parsers=params.parsers)
+    table = read(answers, benchmark, cells=cells, parsers=parsers)
     if confidence is not None:
         rows = table[table["parser"] == PARSER].set_index("question_id")
-        cells = rows.groupby(tables.CELL.names, sort=False, observed=True)
-        tables.write_cells(confidence, tables.CONFIDENCES, ((Cell(*at), confidence_table(cell)) for at, cell in cells))
+        of_cells = rows.groupby(tables.CELL.names, sort=False, observed=True)
+        confidences = ((Cell(*at), confidence_table(cell)) for at, cell in of_cells)
+        tables.write_cells(confidence, tables.CONFIDENCES, confidences)
     metrics = metrics_of(
         table,
-        params.statistics,
+        confidence_level,
         model=model,
         benchmark=benchmark,
-        combined=dual.combinations(params, benchmark),
-        content_free=content_free_variants(params, benchmark),
-        asks_again=_asks_again(params, benchmark),
+        combined=dual.pairs_of(variants, protocols),
+        content_free=without_content(benchmark, variants),
+        asks_again=_asks_again(benchmark, protocols),
     )
     tables.write_metrics(out, metrics)
 
 
-def _asks_again(params: Params, benchmark: str) -> frozenset[str]:
+def _asks_again(benchmark: str, protocols: Mapping[str, ResolvedProtocol]) -> frozenset[str]:
     """The variants whose protocol asks a refused question again."""
     known = {**PROTOCOLS, **registry.get(benchmark).protocols()}
-    names = {variant: params.protocol(benchmark, variant).name for variant in params.variants(benchmark)}
-    return frozenset(variant for variant, name in names.items() if known[name].parses_refusals)
+    return frozenset(variant for variant, protocol in protocols.items() if known[protocol.name].parses_refusals)
 
 
 def metrics_of(
     answers: pd.DataFrame,
-    statistics: Statistics,
+    confidence: float,
     *,
     model: str,
     benchmark: str,
@@ -101,8 +115,8 @@ def metrics_of(
     ----------
     answers : DataFrame
         The table of answers (`known_unknowns.metrics.answers`). The seeds and samples of a variant are combined.
-    statistics : Statistics
-        Settings of the intervals.
+    confidence : float
+        Confidence level of the intervals.
     model, benchmark : str
         Names written to the metrics.
     combined : sequence of AcrossVariants
@@ -116,7 +130,7 @@ def metrics_of(
     -------
     list of Metric
     """
-    cells, labels, confidence = cells_of(answers), labels_of(answers), statistics.confidence
+    cells, labels = cells_of(answers), labels_of(answers)
     metrics: list[Metric] = []
     for variant, of_parsers in cells.items():
         for parser, of_parser in of_parsers.items():

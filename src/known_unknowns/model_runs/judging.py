@@ -8,7 +8,7 @@ stopped run continues, and later runs ask only about new replies.
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,8 @@ from known_unknowns.scoring.judge import judge_turn, parse_judgement, prompt_for
 from known_unknowns.tables import Part
 from known_unknowns.unusable import count
 
+CellsOfModels = Mapping[str, Mapping[str, Sequence[Cell]]]
+"""The cells that were asked, by model and benchmark."""
 _CHARACTERS_PER_TOKEN = 4
 _OUTPUT_TOKENS = 12
 
@@ -42,24 +44,44 @@ class _Judged:
     own: bool = False
 
 
-def judge(params: Params, *, variants: Path, replies: Path, out: Path, journal: Path) -> None:
+def judge(
+    settings: Judge,
+    entry: ModelEntry,
+    cells: CellsOfModels,
+    *,
+    variants: Path,
+    replies: Path,
+    out: Path,
+    journal: Path,
+    own_models: Collection[str] = (),
+) -> None:
     """Write the judgements on the replies that robust leaves unparsed to ``out``, and what was asked beside them.
 
-    ``out`` is a JSON file: {"judge", "prompt", ..., "judgements": {key: the judge's reply}}; ``journal`` has all
-    replies.
+    Parameters
+    ----------
+    settings : Judge
+        The judge's model and the version of the prompt.
+    entry : ModelEntry
+        The entry of the judge's model.
+    cells : mapping
+        The cells that each model was asked, by model and benchmark.
+    variants, replies : Path
+        Folders of the edition.
+    out : Path
+        A JSON file: {"judge", "prompt", ..., "judgements": {key: the judge's reply}}.
+    journal : Path
+        The journal with all replies of the judge.
+    own_models : collection of str
+        The models whose replies are the judge's own.
 
     Raises
     ------
     ConfigError
-        If the configuration has no judge, or the judge is a scripted respondent.
+        If the judge is a scripted respondent.
     MachineError
         If every request failed. There is then no table of scores in which all replies are unparsed.
     """
-    settings = params.judge
-    if settings is None:
-        raise ConfigError("the parser judge needs this section (docs/parsers.md)", path="judge")
-    entry = params.model(settings.model)
-    judged = _replies(params, variants, replies, settings)
+    judged = _replies(cells, variants, replies, settings.prompt, own_models)
     with Journal(journal) as kept:
         for each in list(judged.values())[:1]:
             turn = judge_turn(each.turn, each.question, version=settings.prompt)
@@ -78,18 +100,37 @@ def judge(params: Params, *, variants: Path, replies: Path, out: Path, journal: 
     json_files.write(out, _record(settings.model, settings.prompt, engine, judged, distinct))
 
 
-def _replies(params: Params, variants: Path, replies: Path, settings: Judge) -> dict[str, _Judged]:
+def cells_of(params: Params) -> dict[str, dict[str, list[Cell]]]:
+    """Return the cells of all models of the edition."""
+    return {model: {name: params.cells(name, model) for name in params.benchmarks} for model in params.models}
+
+
+def own_models(params: Params) -> list[str]:
+    """Return the edition's models whose replies are the judge's own: those of its name or its source."""
+    if params.judge is None:
+        raise ConfigError("the parser judge needs this section (docs/parsers.md)", path="judge")
+    judge_model = params.judge.model
+    source = getattr(params.model(judge_model), "source", judge_model)
+    return [name for name in params.models if name == judge_model or _source(params, name) == source]
+
+
+def _source(params: Params, model: str) -> str | None:
+    return getattr(params.model(model), "source", None)
+
+
+def _replies(
+    cells: CellsOfModels, variants: Path, replies: Path, prompt: int, own_models: Collection[str]
+) -> dict[str, _Judged]:
     """The distinct replies that robust leaves unparsed, by the key of their judgement."""
-    judge_source = getattr(params.model(settings.model), "source", settings.model)
     found: dict[str, _Judged] = {}
-    for model in params.models:
-        own = model == settings.model or getattr(params.model(model), "source", None) == judge_source
-        for benchmark in params.benchmarks:
+    for model, of_model in cells.items():
+        own = model in own_models
+        for benchmark, of_benchmark in of_model.items():
             table = replies_table(replies, model, benchmark)
-            for cell in params.cells(benchmark, model):
+            for cell in of_benchmark:
                 questions = asked(variants / benchmark, cell.variant, cell.seed)
                 for question, turn in _scored(questions, Part(table, cell)):
-                    key = prompt_for(turn, question, version=settings.prompt).key
+                    key = prompt_for(turn, question, version=prompt).key
                     if key not in found or (own and not found[key].own):
                         found[key] = _Judged(question, turn, own)
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from known_unknowns.engines import prices
 from known_unknowns.engines._batch_invariance import recorded_certificate
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.inference import bound_protocols, shards
+from known_unknowns.inference.asking import Asking
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import Outcome, Protocol, run
 from known_unknowns.inference.shards import Shard
@@ -30,7 +31,7 @@ Cells = Mapping[Cell, tuple[Protocol, Sequence[Question]]]
 
 
 def infer(
-    params: Params,
+    asking: Asking,
     model: str,
     benchmark: str,
     *,
@@ -40,7 +41,6 @@ def infer(
     journal: Path,
     records: Path | None = None,
     ask_again: Collection[str] = (),
-    settings: Mapping[str, Any] | None = None,
 ) -> Mapping[str, Reply]:
     """Write ``out``/replies.parquet, the replies to every variant and seed, and ``out``/engine.json.
 
@@ -54,18 +54,16 @@ def infer(
         The benchmark's folders: of its questions and images, of its variants, and of the records of shards.
     ask_again : collection of str
         The keys of turns that are asked although they have replies, which the new ones replace.
-    settings : mapping, optional
-        The part of the configuration that decides the replies, to be recorded in engine.json.
 
     Returns
     -------
     mapping of str to Reply
         The replies by their journal keys.
     """
-    entry = params.model(model).asked_in(benchmark)
+    entry = asking.model
     number = shards.shards_of(entry)
-    cells = cells_of(params, model, benchmark, variants)
-    check_turns(params, benchmark, cells, questions / "questions.parquet")
+    cells = cells_of(asking, benchmark, variants)
+    check_turns(asking.variants, benchmark, cells, questions / "questions.parquet")
     with shards.whole_journal(journal) as kept:  # before the weights are loaded, to report a locked journal at once
         kept.forget(ask_again)
         engine, outcome = _run(
@@ -83,12 +81,12 @@ def infer(
             )
     tables.write_replies(path, outcome.replies)
     record = _record(model, benchmark, entry, engine, outcome)
-    json_files.write(out / "engine.json", record | {"about": about, "settings": settings})
+    json_files.write(out / "engine.json", record | {"about": about, "settings": asking.settings})
     return outcome.distinct
 
 
 def infer_shard(
-    params: Params,
+    asking: Asking,
     model: str,
     benchmark: str,
     shard: Shard,
@@ -102,9 +100,9 @@ def infer_shard(
 
     When all shards have ended, `infer` writes the table and asks nothing.
     """
-    entry = params.model(model).asked_in(benchmark)
-    cells = cells_of(params, model, benchmark, variants)
-    check_turns(params, benchmark, cells, questions / "questions.parquet")
+    entry = asking.model
+    cells = cells_of(asking, benchmark, variants)
+    check_turns(asking.variants, benchmark, cells, questions / "questions.parquet")
     with shards.ShardJournal(journal, shard) as kept:
         engine, outcome = _run(model, entry, cells, kept, journal, questions, shard)
         lazy_engine.write_facts(journal, entry, engine.facts, engine.about)
@@ -112,21 +110,21 @@ def infer_shard(
     json_files.write(shards.record_path(records, shard), record)
 
 
-def cells_of(params: Params, model: str, benchmark: str, variants: Path) -> Cells:
+def cells_of(asking: Asking, benchmark: str, variants: Path) -> Cells:
     """Return the protocol and questions of every variant, seed and sample, from a benchmark's folder of variants."""
-    entry = params.model(model).asked_in(benchmark)
-    return {
-        cell: (
-            bound_protocols.bound(
-                registry.get(benchmark),
-                params.protocol(benchmark, cell.variant),
-                parsers=params.parsers,
-                model=entry,
-                confidence=params.confidence,
-            ),
-            tables.read_questions(asked(variants, cell.variant, cell.seed)),
+    protocols = {
+        variant: bound_protocols.bound(
+            registry.get(benchmark),
+            protocol,
+            parsers=asking.refusal_parsers,
+            model=asking.model,
+            confidence=asking.confidence,
         )
-        for cell in params.cells(benchmark, model)
+        for variant, protocol in asking.protocols.items()
+    }
+    return {
+        cell: (protocols[cell.variant], tables.read_questions(asked(variants, cell.variant, cell.seed)))
+        for cell in asking.cells
     }
 
 
@@ -218,12 +216,11 @@ def retry(
     *,
     finishes: Collection[str] = RETRIED,
     root: Path = Path(),
-    settings_of: Callable[[str], Mapping[str, Any]] = lambda benchmark: {},
 ) -> list[RetryCount]:
     """Ask the questions of recorded failures again, of one benchmark or of all, and write the tables of replies.
 
-    ``finishes`` are the classes of the failures. ``settings_of`` returns the part of the configuration that decides the
-    replies to a benchmark, to be recorded. Raises ConfigError if names are unknown, or if the model has no replies yet.
+    ``finishes`` are the classes of the failures. Raises ConfigError if names are unknown, or if the model has no
+    replies yet.
     """
     if unknown := set(finishes) - set(RETRIED):
         raise ConfigError(f"{', '.join(sorted(unknown))} is none of {', '.join(RETRIED)}", path="--finish")
@@ -241,7 +238,7 @@ def retry(
             found.append(RetryCount(name, 0, 0))
             continue
         replies = infer(
-            params,
+            Asking.of(params, model, name),
             model,
             name,
             questions=files.questions(name),
@@ -250,7 +247,6 @@ def retry(
             records=files.shards(model, name),
             journal=journal,
             ask_again=failed,
-            settings=settings_of(name),
         )
         asked = [replies[key] for key in failed if key in replies]
         found.append(RetryCount(name, len(asked), sum(map(is_failure, asked))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from known_unknowns import variants
@@ -45,8 +46,12 @@ def variant_of(benchmark: str, entry: ResolvedVariant) -> Variant:
 
 def content_free(params: Params, benchmark: str) -> frozenset[str]:
     """Return the names of the benchmark's variants without content (`Variant.content_free`)."""
+    return without_content(benchmark, params.functions(benchmark))
+
+
+def without_content(benchmark: str, functions: Mapping[str, str]) -> frozenset[str]:
+    """Return the names of the variants without content among these, whose functions are given."""
     known = variants_of(benchmark)
-    functions = {name: params.variant(name).function for name in params.variants(benchmark)}
     return frozenset(name for name, used in functions.items() if used in known and known[used].content_free)
 
 

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.config import Configuration, Params, parse, typed_model
+from known_unknowns.config import Configuration, Params
 from known_unknowns.workflow.error_line import error_line
+from known_unknowns.workflow.rule_settings import of_job
 from known_unknowns.workflow.run_lock import join_run
-from known_unknowns.yaml_reader import parse_yaml
 
 FOLDER = Path(".snakemake/scripts")
 """Where Snakemake writes the scripts of jobs."""
@@ -25,7 +25,7 @@ FROZEN = Path(".snakemake/known-unknowns/params.yaml")
 
 @contextmanager
 def job(snakemake: Any) -> Iterator[dict[str, Any]]:
-    """Do the work of a job, and yield its settings: the parameters of its rule that are mappings.
+    """Do the work of a job, and yield its settings (`workflow.rule_settings`).
 
     All output is in the job's log. An error of the package is one line there, with its exit code.
     """
@@ -38,7 +38,7 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
     lock = join_run()
     try:
         with error_line(is_job=True):
-            yield settings(snakemake.params)
+            yield of_job(snakemake.params)
     except KeyboardInterrupt:
         sys.exit("interrupted")
     finally:
@@ -46,36 +46,10 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
             lock.close()
 
 
-def settings(parameters: Any) -> dict[str, Any]:
-    """Return the content of all parameters that are mappings (`workflow.selection`). The others are paths."""
-    found: dict[str, Any] = {}
-    for value in parameters:
-        if isinstance(value, Mapping):
-            found |= value
-    return found
-
-
 def configuration(settings: Mapping[str, Any]) -> Params:
-    """Return the sections of the configuration that a step reads."""
-    return Params.of_sections({name: value for name, value in settings.items() if name in Configuration.model_fields})
-
-
-def asking_configuration(settings: Mapping[str, Any]) -> Params:
-    """Return the same for a step that asks models: with the keys of their entries that change no reply.
-
-    Snakemake does not compare these keys. They are those of the run's configuration.
-    """
-    whole = parse_yaml(FROZEN.read_text(encoding="utf-8"))["models"]
-    models = {}
-    for name, compared in settings["models"].items():
-        not_compared = {*typed_model(name, whole[name]).not_in_the_reply, "asked"}
-        models[name] = {key: value for key, value in whole[name].items() if key in not_compared} | compared
-    return configuration({**settings, "models": models})
-
-
-def run_configuration() -> Params:
-    """Return the whole configuration of the run."""
-    return parse(parse_yaml(FROZEN.read_text(encoding="utf-8")))
+    """Return the configuration that a step of tables and pages is given: `Params.shown`, and further sections."""
+    further = {name: value for name, value in settings.items() if name in Configuration.model_fields}
+    return Params.of_sections(settings["configuration"] | further)
 
 
 def is_job(command: list[str]) -> bool:

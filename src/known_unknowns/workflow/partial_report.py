@@ -15,7 +15,7 @@ from known_unknowns.comparison.pairs import compare_edition
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.report import browser, page
-from known_unknowns.workflow import job, selection
+from known_unknowns.workflow import job
 from known_unknowns.workflow.rule_functions import Targets
 from known_unknowns.workflow.run import partial_report_folder
 
@@ -35,7 +35,7 @@ def write(params: Params) -> str:
     log = files.results / "logs" / "partial_report.log"
     edition = params.selected.model_copy(update={"models": complete, "published_models": False})
     of_complete = params.with_entries("editions", {params.edition: edition})
-    shown = job.configuration(selection.compared(of_complete, "report"))  # as the jobs of these pages
+    shown = job.configuration({"configuration": of_complete.shown()})  # as the jobs of these pages
     with log.open("w", encoding="utf-8") as output, redirect_stdout(output), redirect_stderr(output):
         try:
             _write_pages(shown, files, out, missing)

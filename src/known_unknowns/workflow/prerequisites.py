@@ -16,7 +16,7 @@ from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.interface import Contents
 from known_unknowns.benchmark.protocol import REFUSAL_PROMPT
 from known_unknowns.benchmark.variant import IMAGE, REFUSAL
-from known_unknowns.config import FolderData, Params, TransformersModel, locked_commits, parse, read
+from known_unknowns.config import FolderData, Params, TransformersModel, locked_commits
 from known_unknowns.config.errors import raise_all
 from known_unknowns.data import folder
 from known_unknowns.errors import ConfigError, DataError
@@ -25,6 +25,7 @@ from known_unknowns.inference import bound_protocols
 from known_unknowns.variants import corrections
 from known_unknowns.variants.of_benchmark import variant_of
 from known_unknowns.workflow.code_digest import code_of
+from known_unknowns.workflow.run_settings import started_run
 
 _FOLDER_PIN = re.compile(r"[0-9a-f]{64}|unpinned")
 _HUB = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?")
@@ -74,22 +75,13 @@ def _of_corrections(params: Params) -> Iterator[ConfigError]:
 def as_run(params: Params) -> Params:
     """Return the configuration without the variants that the edition's last run left out of the user's own data."""
     own = [name for name in params.benchmarks if params.data(name).source == "folder"]
-    last = last_run(params.edition) if own else None
+    last = started_run(params.edition) if own else None
     if last is None:
         return params
     for name in own:
         if name in last.file.benchmarks:
             params = _with_variants(params, name, _listed(last, name))
     return params
-
-
-def last_run(edition: str) -> Params | None:
-    """Return the configuration of the last run of an edition, without secrets; None if it is of another version."""
-    path = Path("results", edition, "params.yaml")
-    try:
-        return parse(read(path)) if path.is_file() else None
-    except ConfigError:
-        return None
 
 
 def _listed(params: Params, benchmark: str) -> list[str]:

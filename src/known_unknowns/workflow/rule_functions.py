@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.benchmark.registry import pocket_of
-from known_unknowns.config import Params, ReleasedData, RespondentModel, TransformersModel, locked_commits
+from known_unknowns.config import ModelEntry, Params, ReleasedData, RespondentModel, TransformersModel, locked_commits
 from known_unknowns.data import released_cells, rerun_stamp
 from known_unknowns.inference.shards import Shard, record_path, shards_of
-from known_unknowns.workflow import selection
 from known_unknowns.workflow.code_digest import code_of
+from known_unknowns.workflow.rule_settings import plain
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,17 @@ def with_shards(params: Params, gpus: int | None) -> Params:
     return params.with_entries("models", models)
 
 
+def source(params: Params, benchmark: str) -> dict[str, Any]:
+    """Return the source of a benchmark's data, and the name that editions with the same data share.
+
+    The form is that of all earlier versions, whose records a parameter of another form would not equal: the data would
+    be fetched again.
+    """
+    name, entry = params.data_name, params.data(benchmark)
+    data = {"benchmarks": {benchmark: {"data": {name: entry.plain()}}}}
+    return plain(data | {"edition": name, "editions": {name: {"data": name}}})
+
+
 def weights(params: Params, model: str) -> list[str]:
     """Return the files of a model in a local folder, without adapters that it does not use."""
     entry = params.model(model)  # of an engine of another distribution, perhaps with other keys
@@ -147,16 +158,13 @@ class RuleFunctions:
     gpus_of_run: int | None = None
     scripts: Path = Path("rules/scripts")
 
-    def settings(self, step: str) -> dict[str, OfWildcards]:
-        """Return the parameters with which a rule's job gets its settings (`selection`), by their names."""
-        return {name: self._setting(step, name) for name in selection.STEPS[step]}
+    def asked(self, wildcards: Any) -> ModelEntry:
+        """Return the entry of a model as a benchmark's questions are asked."""
+        return self.params.model(wildcards.model).asked_in(wildcards.benchmark)
 
-    def _setting(self, step: str, name: str) -> OfWildcards:
-        def of_wildcards(wildcards: Any) -> Any:
-            names = {key: value for key, value in wildcards.items() if key in selection.NAMES}
-            return selection.parameter(self.params, step, name, **names)
-
-        return of_wildcards
+    def kept(self, wildcards: Any) -> str | None:
+        """Return what is kept of a model's replies to a benchmark (``kept`` of its entry)."""
+        return getattr(self.asked(wildcards), "kept", None)
 
     def code(self, step: str, script: str) -> OfWildcards:
         """Return the digest of the code that does a step for a benchmark, or else for all of the edition."""

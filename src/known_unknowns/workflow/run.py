@@ -13,21 +13,17 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import yaml
-
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.caveats import caveat, title
 from known_unknowns.comparison import read_comparison, summarise
 from known_unknowns.config import Params, without_password
-from known_unknowns.config.loading import FILE
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError
-from known_unknowns.files import write_text
 from known_unknowns.metrics import unusable_replies
 from known_unknowns.metrics.dual import SEPARATOR
 from known_unknowns.metrics.summary import UNUSABLE_LIMIT, main_parser, read_leaderboard
 from known_unknowns.progress import duration
-from known_unknowns.workflow import configuration, job, recorded_failures
+from known_unknowns.workflow import configuration, job, recorded_failures, run_settings
 from known_unknowns.workflow.opening import mlflow_command, program
 
 STOPPED: list[int] = []
@@ -74,24 +70,6 @@ def prepend_to_path(folder: Path) -> None:
     os.environ["PATH"] = os.pathsep.join([str(folder), os.environ.get("PATH", os.defpath)])
 
 
-def write_settings(params: Params, path: Path) -> None:
-    """Write the configuration after all overrides. An equal file is left alone."""
-    text = yaml.safe_dump(params.file.plain(), sort_keys=False, allow_unicode=True)
-    if not path.is_file() or path.read_text(encoding="utf-8") != text:
-        write_text(path, text)
-
-
-def are_new(paths: Iterable[str], since: float) -> bool:
-    """Whether all files were written after a time (as `time.time` gives it)."""
-    return all(Path(path).exists() and Path(path).stat().st_mtime >= since for path in paths)
-
-
-def without_passwords(params: Params) -> Params:
-    """Return the configuration with the password of the tracking server masked, for a copy that may be shared."""
-    tracking = params.tracking.model_copy(update={"uri": without_password(params.tracking.uri)})
-    return Params(params.file.model_copy(update={"tracking": tracking}))
-
-
 def shell_prefix(source: Path) -> str:
     """Return the start of every job's shell command: its package.
 
@@ -117,7 +95,8 @@ def closing_message(params: Params, results: str, seconds: float) -> str:
     notes = _verdicts(params, folder / "comparison.parquet") + _without_text(params, folder)
     if notes:
         lines += [*notes, ""]
-    lines.append(f"Open       {program('known-unknowns')} open {_options(params, folder)}")
+    if (folder / places["Report"]).is_file():
+        lines.append(f"Open       {program('known-unknowns')} open {_options(params, folder)}")
     if params.tracking.enabled:
         store = without_password(params.tracking.uri)
         is_server = store.startswith(("http://", "https://", "databricks"))
@@ -144,10 +123,11 @@ def _options(params: Params, results: Path) -> str:
 
     params.yaml does not have it after ``--configfile`` or ``--config``, or if variants were left out of one's own data.
     """
+    own = results / run_settings.STARTED
     with suppress(ConfigError):
-        if configuration.load(edition=params.edition) == params or not (results / FILE).is_file():
+        if configuration.load(edition=params.edition) == params or not own.is_file():
             return f"--edition {params.edition}"
-    return f"--params {shlex.quote(str(results / FILE))}"
+    return f"--params {shlex.quote(str(own))}"
 
 
 def _best_models(params: Params, results: Path) -> list[str]:

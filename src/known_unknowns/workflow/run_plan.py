@@ -17,6 +17,7 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines import memory_needs, prices
 from known_unknowns.errors import DataError
 from known_unknowns.files.pins import human
+from known_unknowns.inference.asking import Asking
 from known_unknowns.inference.runner import known_turns
 from known_unknowns.inference.shards import replies_of, shards_of
 from known_unknowns.model_runs import lazy_engine, model_run
@@ -24,9 +25,7 @@ from known_unknowns.progress import progress
 from known_unknowns.records import Reply
 from known_unknowns.tables.aligned_text import align
 from known_unknowns.workflow import needs
-from known_unknowns.workflow.prerequisites import last_run
-from known_unknowns.workflow.selection import compared
-from known_unknowns.workflow.unrecorded import settings_of
+from known_unknowns.workflow.run_settings import whole_run
 
 UNKNOWN, NONE, REFUSED = "unknown", "-", "refused"
 
@@ -108,13 +107,13 @@ def refusal(entry: ModelEntry, gpus: int | None, gpu_gib: float | None) -> str |
 class _AskedVariants:
     """The tables of variants that the run will ask.
 
-    Those of the last run are used if it made them with the same settings. Others are made in the folder ``scratch``, as
-    after a run with another limit, or in a clone.
+    Those of the last whole run are used if it made them with the same settings. Others are made in the folder
+    ``scratch``, as after a run with another limit.
     """
 
     def __init__(self, params: Params, files: EditionFiles, scratch: Path) -> None:
         self._params, self._files, self._scratch = params, files, scratch
-        self._last = last_run(params.edition)
+        self._last = whole_run(params.edition)
         self._folders: dict[str, Path | None] = {}
 
     def folder(self, benchmark: str) -> Path | None:
@@ -126,11 +125,10 @@ class _AskedVariants:
     def _made(self, benchmark: str) -> Path | None:
         files, names = self._files, self._params.variants(benchmark)
         table = files.question_table(benchmark)
-        if not table.is_file() or not self._is_same("questions", benchmark=benchmark):
+        if not table.is_file() or not self._has_same_data(benchmark):
             return None
         kept = files.variants(benchmark)
-        made_before = self._last is not None and all((kept / f"{name}.parquet").is_file() for name in names)
-        if made_before and all(self._is_same("vary", benchmark=benchmark, variant=name) for name in names):
+        if self._has_same_variants(benchmark) and all((kept / f"{name}.parquet").is_file() for name in names):
             return kept
         folder = self._scratch / benchmark
         try:
@@ -144,9 +142,22 @@ class _AskedVariants:
             return None  # the run will name what is wrong
         return folder
 
-    def _is_same(self, step: str, **names: str) -> bool:
-        """Whether the last run, if there was one, had the same settings of a step."""
-        return self._last is None or settings_of(self._last, step, **names) == compared(self._params, step, **names)
+    def _has_same_data(self, benchmark: str) -> bool:
+        """Whether the last whole run, if there was one, had the same data."""
+        if self._last is None or benchmark not in self._last.benchmarks:
+            return True
+        return self._last.data(benchmark) == self._params.data(benchmark)
+
+    def _has_same_variants(self, benchmark: str) -> bool:
+        """Whether the last whole run made the variants with the same settings."""
+        last, params = self._last, self._params
+        if last is None or benchmark not in last.benchmarks or last.limit != params.limit:
+            return False
+        made = {name: (last.variant(name), last.seeds_of(benchmark, name)) for name in last.variants(benchmark)}
+        return all(
+            made.get(name) == (params.variant(name), params.seeds_of(benchmark, name))
+            for name in params.variants(benchmark)
+        )
 
 
 def _of_model(params: Params, name: str, files: EditionFiles, asked: _AskedVariants, refused: str | None) -> ModelPlan:
@@ -191,7 +202,7 @@ def _new_turns(
     entry = params.model(model).asked_in(benchmark)
     engine = lazy_engine.without_loading(model, entry, _journal(model, benchmark)) if replies else None
     if engine is not None:
-        of_cells = model_run.cells_of(params, model, benchmark, folder)
+        of_cells = model_run.cells_of(Asking.of(params, model, benchmark), benchmark, folder)
         return len(known_turns(of_cells, engine, replies).keys() - replies.keys()), True
     rows = (needs.rows_of(folder / f"{cell.variant}.parquet") or 0 for cell in cells)
     number = sum(
