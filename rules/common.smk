@@ -26,6 +26,7 @@ from known_unknowns.inference.asking import refusal_parsers
 from known_unknowns.inference.shards import shards_of
 from known_unknowns.variants import corrections
 from known_unknowns.workflow import (
+    code_digest,
     command_line,
     configuration,
     job,
@@ -150,6 +151,7 @@ def start_run():
     workflow_run.end_at_second_interrupt()
     run_settings.write(PARAMS, job.FROZEN, secrets=True)
     run_settings.start(CONFIGURED)
+    code_digest.keep_trees()
     # Only a job that asks a model continues in a further attempt (--retries). Any other job would fail again.
     for each in workflow.rules:
         if each.name not in ("infer", "infer_shard", "judge"):

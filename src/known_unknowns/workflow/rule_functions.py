@@ -190,7 +190,7 @@ class RuleFunctions:
         """Return the code of rendered data; nothing for downloaded data, which depend on their revision only."""
         rendered = self.params.data(wildcards.benchmark).source == "scenes"
         pocket = pocket_of(wildcards.benchmark) if rendered else None
-        return "" if pocket is None else code_of("render", [wildcards.benchmark], *pocket.code)
+        return "" if pocket is None else code_of("render", (), *pocket.code)
 
     def data_lock(self, wildcards: Any) -> Any:
         """Return what changes if params.lock.yaml has another state of the benchmark's source."""
