@@ -161,7 +161,8 @@ def test_a_provider_is_asked_as_recorded(provider, tmp_path, capsys):
             for rows in engine.answer(part, folder=tmp_path):
                 replies |= {asked.index(part[index]): reply for index, reply in rows}
         sent = [request.body for request in server.log if request.question]
-        assert lists(server) == 2
+        # The job does not ask again for a list that failed.
+        assert lists(server) == (1 if provider.served is None else 2)
     requested = provider.requested or provider.source
     for body in sent:
         assert body.pop("model") == requested
@@ -249,10 +250,48 @@ def test_settings_of_a_benchmark_have_a_record_of_their_own(tmp_path):
     assert facts["mmsap"]["decoding"]["temperature"] is None
 
 
-def test_a_record_of_an_earlier_version_keeps_the_replies_of_its_journal(tmp_path):
-    entry = OpenAIModel(engine="openai", source="o3", base_url="http://h/v1", reasoning={"effort": "low"})
-    json_files.write(tmp_path / FILE, {"o3 at http://h/v1": {"temperature": {"value": None, "message": "no"}}})
-    assert lazy_engine.engine("m", entry, tmp_path / "humblebench.jsonl").facts["decoding"]["temperature"] is None
+OLD = "what it said in an earlier version"
+
+
+@pytest.mark.parametrize(("effort", "left_out"), [("high", {"temperature", "top_logprobs"}), ("none", set())])
+def test_a_record_of_an_earlier_version_is_probed_anew_and_keeps_the_replies_of_its_journal(
+    effort, left_out, tmp_path, capsys
+):
+    """It has the model alone. It was made with the effort "high"."""
+    refused = {"temperature": {"value": None, "message": OLD}, "top_logprobs": {"value": 0, "message": OLD}}
+    with served(EFFORT) as server:
+        json_files.write(tmp_path / FILE, {f"gpt-5.1 at {server.url}": refused})
+        entry = entry_of(EFFORT, server, reasoning={"effort": effort})
+
+        def facts() -> Mapping[str, Any]:
+            return lazy_engine.engine("m", entry, tmp_path / "humblebench.jsonl").facts
+
+        before = facts()
+        assert before["decoding"]["temperature"] is None and before["top_logprobs"] == 0
+        assert set(probe("m", entry, tmp_path)["left_out"]) == left_out
+        assert OLD not in capsys.readouterr().err
+        assert (facts() == before) == bool(left_out)
+        assert facts()["decoding"]["temperature"] == (None if left_out else 0.0)
+
+
+def test_a_list_that_fails_is_asked_once_for_all_jobs_until_the_next_probe(tmp_path):
+    model = PROVIDERS["Anthropic"]
+    with served(model) as server:
+        entry = entry_of(model, server)
+
+        def run_jobs(*benchmarks: str) -> None:
+            for benchmark in benchmarks:
+                engine = lazy_engine.engine("m", entry, tmp_path / f"{benchmark}.jsonl")
+                assert len(list(engine.answer(turns(2), folder=tmp_path))) == 2
+                assert engine.about["served"]["listed"] == server._served
+
+        probe("m", entry, tmp_path)
+        run_jobs("humblebench", "mmsap")
+        assert lists(server) == 1
+        server._served = ["claude-opus-4-7"]
+        with pytest.raises(ConfigError, match="does not serve 'claude-opus-4-6'"):
+            probe("m", entry, tmp_path)
+        assert lists(server) == 2
 
 
 def test_a_question_that_is_refused_however_it_is_asked_is_no_case_for_another_probe(tmp_path):

@@ -193,14 +193,16 @@ async def _tokens_over_limit(requester: Requester, settings: EndpointSettings) -
     return tokens if tokens > _COUNT.max_new_tokens else 0
 
 
-def read(folder: Path, settings: EndpointSettings) -> LeftOut | None:
-    """Return what an endpoint was found to refuse of these settings; None if that is not known."""
-    path = folder / FILE
-    if not path.is_file():
-        return None
-    content = json_files.read(path)
-    # A record of an earlier version has the model alone. Its replies are in the journal.
-    found = content.get(record_name(settings), content.get(_model_name(settings)))
+def read(folder: Path, settings: EndpointSettings, *, of_any_settings: bool = False) -> LeftOut | None:
+    """Return what an endpoint was found to refuse of these settings; None if that is not known.
+
+    A record of an earlier version belongs to the model alone, whatever its settings were. It is read only if
+    ``of_any_settings``: recorded replies have it in their keys, but the probe asks anew.
+    """
+    content = _content(folder)
+    found = content.get(record_name(settings))
+    if found is None and of_any_settings:
+        found = content.get(_model_name(settings))
     if found is None:
         return None
     sound = isinstance(found, dict) and all(
@@ -208,17 +210,31 @@ def read(folder: Path, settings: EndpointSettings) -> LeftOut | None:
         for name, row in found.items()
     )
     if not sound:
-        raise DataError("not written by `models probe`; remove this file, and run the same command again", file=path)
+        raise DataError(
+            "not written by `models probe`; remove this file, and run the same command again", file=folder / FILE
+        )
     return found
 
 
-def write(folder: Path, records: Mapping[str, LeftOut]) -> None:
-    """Write what an endpoint refuses, by `record_name`."""
-    path = folder / FILE
-    content = json_files.read(path) if path.is_file() else {}
+def list_fails(folder: Path, settings: EndpointSettings) -> bool:
+    """Return whether the endpoint's list of models was found to fail, so that it need not be asked again."""
+    return _list_name(settings) in _content(folder)
+
+
+def write(folder: Path, records: Mapping[str, LeftOut], settings: EndpointSettings, *, list_fails: bool) -> None:
+    """Write what an endpoint refuses, by `record_name`, and whether its list of models fails."""
+    content = _content(folder)
+    content |= {name: {key: dict(row) for key, row in left_out.items()} for name, left_out in records.items()}
+    content.pop(_list_name(settings), None)
+    if list_fails:
+        content[_list_name(settings)] = "fails"
     folder.mkdir(parents=True, exist_ok=True)
-    plain = {name: {key: dict(row) for key, row in left_out.items()} for name, left_out in records.items()}
-    json_files.write(path, content | plain)
+    json_files.write(folder / FILE, content)
+
+
+def _content(folder: Path) -> dict[str, Any]:
+    path = folder / FILE
+    return json_files.read(path) if path.is_file() else {}
 
 
 def record_name(settings: EndpointSettings) -> str:
@@ -229,4 +245,12 @@ def record_name(settings: EndpointSettings) -> str:
 
 
 def _model_name(settings: EndpointSettings) -> str:
-    return f"{settings.model} at {settings.endpoint or settings.base_url}"
+    return f"{settings.model} at {_address(settings)}"
+
+
+def _list_name(settings: EndpointSettings) -> str:
+    return f"list of models at {_address(settings)}"
+
+
+def _address(settings: EndpointSettings) -> str:
+    return settings.endpoint or settings.base_url
