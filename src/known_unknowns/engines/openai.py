@@ -178,9 +178,9 @@ class OpenAIEngine:
                 loop.run(questions.close())
                 loop.run(requester.client.close())
 
-    def _list_fails(self) -> bool:
-        """Return whether the step `probe` has found that the list of models fails."""
-        return self.settings_folder is not None and refused_defaults.list_fails(self.settings_folder, self.settings)
+    def _is_unlisted(self) -> bool:
+        """Return whether the step `probe` has found that the list of models fails, or lacks the model."""
+        return self.settings_folder is not None and refused_defaults.is_unlisted(self.settings_folder, self.settings)
 
     async def _connect(self, folder: Path, *, find: bool = True) -> Requester:
         """Return what sends requests, after the endpoint was found to serve the model."""
@@ -193,7 +193,7 @@ class OpenAIEngine:
         client = connect(settings, request_limits=request_limits, budget=self._budget)
         served: dict[str, Any] = self._served or {"listed": None}
         if find:
-            if self._served is None and settings.check_served and not self._list_fails():
+            if self._served is None and settings.check_served and not self._is_unlisted():
                 try:
                     self._served = served = await find_model(client, settings, key)
                 except BaseException:

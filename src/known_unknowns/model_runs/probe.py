@@ -138,7 +138,7 @@ def refused_defaults(
             served = served or engine.about["served"]
     settings = EndpointSettings.from_entry(model, entry)
     if folder is not None:
-        of_endpoint.write(folder, found, settings, list_fails=entry.check_served and served["listed"] is None)
+        of_endpoint.write(folder, found, settings, unlisted=entry.check_served and served["listed"] is None)
     _report_left_out(model, found.values(), "")
     _report_left_out(model, known.values(), f" (`known-unknowns models probe {model} --again` asks anew)")
     left_out = {**known, **found}[of_endpoint.record_name(settings)]

@@ -26,7 +26,9 @@ NO_TEMPERATURE = (
 )
 NO_LOGPROBS = "You are not allowed to request logprobs from this model"
 ONLY_STREAM = "This model only support stream mode, please enable the stream parameter to access the model. "
+NO_CLAUDE_TEMPERATURE = "`temperature` is deprecated for this model."
 NO_GEMINI_LOGPROBS = "Logprobs is not enabled for models/gemini-2.5-flash"
+NO_GEMINI_SEED = 'Invalid JSON payload received. Unknown name "seed": Cannot find field.'
 RESPONSES_ONLY = "This model is only supported in v1/responses and not in v1/chat/completions."
 
 ALL = {"max_completion_tokens": 16, "temperature": 0.0, "seed": 0, "logprobs": True, "top_logprobs": 20}
@@ -59,8 +61,15 @@ def anthropic(request: Request) -> Response:
     return answered(request, "claude-opus-4-6", logprobs=False)
 
 
+def anthropic_without_sampling(request: Request) -> Response:
+    """https://platform.claude.com/docs/en/about-claude/models/migration-guide: status 400 for another temperature."""
+    if request.body.get("temperature", 1.0) != 1.0:
+        return error(400, NO_CLAUDE_TEMPERATURE, type="invalid_request_error")
+    return answered(request, "claude-opus-4-7", logprobs=False)
+
+
 def dashscope(request: Request) -> Response:
-    """https://github.com/infiniflow/ragflow/issues/5912."""
+    """https://www.alibabacloud.com/help/en/model-studio/error-code."""
     if not request.body.get("stream"):
         return error(400, ONLY_STREAM, code="invalid_parameter_error")
     if TEXT.encode() in request.raw:
@@ -71,9 +80,14 @@ def dashscope(request: Request) -> Response:
 
 
 def gemini(request: Request) -> Response:
-    """https://github.com/mscraftsman/generative-ai/issues/135. The second question is a recitation."""
-    if "logprobs" in request.body:
-        return Response(400, [{"error": {"code": 400, "message": NO_GEMINI_LOGPROBS, "status": "INVALID_ARGUMENT"}}])
+    """Refuse two defaults. The second question is a recitation.
+
+    https://discuss.ai.google.dev/t/openai-compatibility-not-fully-implemented/95991,
+    https://github.com/mscraftsman/generative-ai/issues/135.
+    """
+    refusals = {"seed": NO_GEMINI_SEED, "logprobs": NO_GEMINI_LOGPROBS}
+    for message in (refusals[name] for name in refusals if name in request.body):
+        return Response(400, [{"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}])
     finish = "RECITATION" if request.question == "q1" else "stop"
     return answered(request, "gemini-2.5-flash", logprobs=False, finish_reason=finish)
 
@@ -110,6 +124,14 @@ PROVIDERS = {
         models_status=401,
         warning="warning: the endpoint cannot list its models (status 401)",
     ),
+    "Anthropic, models without sampling": Provider(
+        source="claude-opus-4-7",
+        reply=anthropic_without_sampling,
+        left_out={"temperature": None},
+        sent=without("temperature"),
+        models_status=401,
+        warning="warning: the endpoint cannot list its models (status 401)",
+    ),
     "DashScope": Provider(
         source="qvq-max",
         reply=dashscope,
@@ -119,8 +141,8 @@ PROVIDERS = {
     "Gemini": Provider(
         source="gemini-2.5-flash",
         reply=gemini,
-        left_out={"top_logprobs": 0},
-        sent=without("logprobs", "top_logprobs"),
+        left_out={"seed": None, "top_logprobs": 0},
+        sent=without("seed", "logprobs", "top_logprobs"),
         served=["models/gemini-2.5-flash"],
         requested="models/gemini-2.5-flash",
         failures={"q1": "content_filter"},

@@ -216,18 +216,18 @@ def read(folder: Path, settings: EndpointSettings, *, of_any_settings: bool = Fa
     return found
 
 
-def list_fails(folder: Path, settings: EndpointSettings) -> bool:
-    """Return whether the endpoint's list of models was found to fail, so that it need not be asked again."""
+def is_unlisted(folder: Path, settings: EndpointSettings) -> bool:
+    """Return whether the list of models was found to fail, or to lack the model: it is then not asked for again."""
     return _list_name(settings) in _content(folder)
 
 
-def write(folder: Path, records: Mapping[str, LeftOut], settings: EndpointSettings, *, list_fails: bool) -> None:
-    """Write what an endpoint refuses, by `record_name`, and whether its list of models fails."""
+def write(folder: Path, records: Mapping[str, LeftOut], settings: EndpointSettings, *, unlisted: bool) -> None:
+    """Write what an endpoint refuses, by `record_name`, and whether the model was found in no list of models."""
     content = _content(folder)
     content |= {name: {key: dict(row) for key, row in left_out.items()} for name, left_out in records.items()}
     content.pop(_list_name(settings), None)
-    if list_fails:
-        content[_list_name(settings)] = "fails"
+    if unlisted:
+        content[_list_name(settings)] = "not found"
     folder.mkdir(parents=True, exist_ok=True)
     json_files.write(folder / FILE, content)
 
@@ -244,13 +244,9 @@ def record_name(settings: EndpointSettings) -> str:
     return f"{_model_name(settings)} with {json.dumps(given, sort_keys=True)}"
 
 
-def _model_name(settings: EndpointSettings) -> str:
-    return f"{settings.model} at {_address(settings)}"
-
-
 def _list_name(settings: EndpointSettings) -> str:
-    return f"list of models at {_address(settings)}"
+    return f"{_model_name(settings)} in the list of models"
 
 
-def _address(settings: EndpointSettings) -> str:
-    return settings.endpoint or settings.base_url
+def _model_name(settings: EndpointSettings) -> str:
+    return f"{settings.model} at {settings.endpoint or settings.base_url}"
