@@ -43,19 +43,21 @@ def answering_and_judging(request) -> Response:
 
 def test_replies_have_the_option_of_a_judgement_or_none(rerun, monkeypatch):
     monkeypatch.setenv("A_KEY_OF_OURS", "secret")
-    with Endpoint(reply=answering_and_judging) as server:
+    with Endpoint(reply=answering_and_judging, served=None) as server:
 
         def change(params: dict[str, Any]) -> None:
             endpoint = {"engine": "openai", "source": MODEL, "base_url": server.url, "key_env": "A_KEY_OF_OURS"}
-            params["models"]["hosted"] = endpoint | {"check_served": False}
+            params["models"]["hosted"] = endpoint
             params["parsers"] = ["robust", "judge"]
             params["judge"] = {"model": "hosted"}
             params["editions"]["pocket"] |= {"models": ["hosted"], "variants": {"humblebench": ["original"]}}
 
         rerun.change_params(change)
         rerun.snakemake(SCORES)
+        lists = sum(request.path == "/v1/models" for request in server.log)
         judged = sum("DATA " in json.dumps(request.body) for request in server.log if request.method == "POST")
     record = json.loads((rerun.root / "results/pocket/judgements.json").read_text(encoding="utf-8"))
+    assert lists == 2  # the step `probe` asked for it once, and the judge, whose settings have a record of their own
     probed = 1  # the judge's settings are tried with its first request
     assert record["replies"] == judged - probed > len(JUDGEMENTS)
     asked = read_questions(rerun.root / "results/pocket/variants/humblebench", "original")

@@ -146,6 +146,8 @@ class OfficialMetric:
         Column heading in the table of all variants.
     note : str
         A sentence below the headline table.
+    rest_of : tuple of str
+        Metrics whose shares leave this one. It is then shown without an interval, and no table of metrics has it.
     """
 
     name: str
@@ -153,6 +155,7 @@ class OfficialMetric:
     heading: str
     long_heading: str
     note: str = ""
+    rest_of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

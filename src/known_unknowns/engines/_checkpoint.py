@@ -77,9 +77,10 @@ _NOT_GREEDY: Mapping[str, Any] = {
     "force_words_ids": None,
     "constraints": None,
     "token_healing": False,
+    "max_time": None,
 }
-"""Settings with which ``generate`` writes other than one reply of the likeliest tokens, and the values that change
-nothing."""
+"""Settings with which ``generate`` writes other than one reply of the likeliest tokens, or ends it by the clock, and
+the values that change nothing."""
 
 
 @dataclass(frozen=True, slots=True)

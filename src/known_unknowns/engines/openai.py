@@ -102,7 +102,7 @@ class OpenAIEngine:
         if self._server is not None:
             self.leave_out(self.find_refused(_TEXT_TURN, Path()))
         elif self.settings_folder is not None:
-            self.leave_out(refused_defaults.read(self.settings_folder, self.settings) or {})
+            self.leave_out(refused_defaults.read(self.settings_folder, self.settings, of_any_settings=True) or {})
 
     def leave_out(self, left_out: LeftOut) -> None:
         """Send these settings no more."""
@@ -178,6 +178,10 @@ class OpenAIEngine:
                 loop.run(questions.close())
                 loop.run(requester.client.close())
 
+    def _is_unlisted(self) -> bool:
+        """Return whether the step `probe` has found that the list of models fails, or lacks the model."""
+        return self.settings_folder is not None and refused_defaults.is_unlisted(self.settings_folder, self.settings)
+
     async def _connect(self, folder: Path, *, find: bool = True) -> Requester:
         """Return what sends requests, after the endpoint was found to serve the model."""
         settings = self.settings
@@ -189,7 +193,7 @@ class OpenAIEngine:
         client = connect(settings, request_limits=request_limits, budget=self._budget)
         served: dict[str, Any] = self._served or {"listed": None}
         if find:
-            if self._served is None and settings.check_served:
+            if self._served is None and settings.check_served and not self._is_unlisted():
                 try:
                     self._served = served = await find_model(client, settings, key)
                 except BaseException:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from known_unknowns.benchmark.headline import DUAL
 from known_unknowns.evaluation.trial import CHANGED
-from known_unknowns.metrics.dual import ANSWERABLE, SEPARATOR
+from known_unknowns.metrics.dual import SEPARATOR
 from known_unknowns.metrics.summary import main_parser
 from known_unknowns.records import OVERALL, UNUSABLE, Metric
+from known_unknowns.report.formatting import denominator
 from known_unknowns.tables.aligned_text import align
 
 _OF_BOTH = (("abstained", "share_abstained"), *((name, f"share_{name}") for name in UNUSABLE))
@@ -34,7 +36,7 @@ def numbers_of(metrics: Sequence[Metric], variants: Sequence[str]) -> list[Numbe
     main = variants[0]
     wanted = [
         ("accuracy", main, "accuracy"),
-        ("dual accuracy", f"{main}{SEPARATOR}{CHANGED}", ANSWERABLE),
+        (DUAL.label, f"{main}{SEPARATOR}{CHANGED}", DUAL.metric),
         ("refused", CHANGED, "recognised_refused"),
         *((label, variant, name) for variant in variants for label, name in _OF_BOTH),
     ]
@@ -42,17 +44,22 @@ def numbers_of(metrics: Sequence[Metric], variants: Sequence[str]) -> list[Numbe
 
 
 def table(numbers: Sequence[Number]) -> str:
-    """Return the numbers as lines of text: the value, the interval, n and the variant."""
+    """Return the numbers as lines of text: value, interval, n, the denominator if it differs, and variant."""
     rows = [("", "value", "interval", "n", "variant")]
     for each in numbers:
         metric = each.metric
-        rows.append((each.name, percent(metric.value), interval(metric), f"{metric.n:,}", each.variant))
+        rows.append((each.name, percent(metric.value), interval(metric), count(metric), each.variant))
     return "\n".join(align(rows, right={1, 3}))
 
 
 def percent(value: float | None) -> str:
     """Return a share in percent; a dash if it is undefined."""
     return "-" if value is None else f"{100 * value:.1f}%"
+
+
+def count(metric: Metric) -> str:
+    """Return the number of questions, and the denominator of the share if it is another number."""
+    return ", ".join(filter(None, [f"{metric.n:,}", denominator(metric)]))
 
 
 def interval(metric: Metric) -> str:

@@ -143,7 +143,7 @@ class Evaluation:
                 each.name,
                 texts.percent(each.metric.value),
                 texts.interval(each.metric),
-                f"{each.metric.n:,}",
+                texts.count(each.metric),
                 each.variant,
             )
             for each in self.numbers

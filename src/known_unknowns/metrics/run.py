@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from known_unknowns.benchmark import caveats
-from known_unknowns.benchmark.section import Section
+from known_unknowns.benchmark.section import OfficialMetric, Section
 from known_unknowns.metrics.dual import SEPARATOR
 from known_unknowns.metrics.index import MetricIndex
 from known_unknowns.metrics.proportions import CHANCE
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from known_unknowns.config import Params
 
 OFFICIAL = "official"
+_DIGITS = 9
+"""Of a difference of shares, so that no share is -0.0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,18 @@ class Run:
         if variant in self.content_free and parser != OFFICIAL:
             return None
         return self.get(model, variant, parser, name, category)
+
+    def official(self, model: str, variant: str, metric: OfficialMetric) -> Metric | None:
+        """Return a metric of the official parser, or the share that others leave."""
+        if not metric.rest_of:
+            return self.get(model, variant, OFFICIAL, metric.name)
+        shares = [self.get(model, variant, OFFICIAL, name) for name in metric.rest_of]
+        values = [share.value for share in shares if share is not None and share.value is not None]
+        if shares[0] is None or len(values) < len(shares):
+            return None
+        rest = round(1 - sum(values), _DIGITS)
+        method = f"what {', '.join(metric.rest_of)} leave"
+        return replace(shares[0], name=metric.name, value=rest, low=None, high=None, spread=None, method=method)
 
     @property
     def table_parser(self) -> str:

@@ -109,8 +109,8 @@ def refused_defaults(
     They are those of the entry without ``asked``, whose settings have records of their own. The second value is what
     the endpoint's list of models says of the model.
 
-    What is found is written to the file. The ``turn`` is like those that will be asked, with its ``images``; by default
-    it has an image of one colour.
+    What is found is written to the file, also that the list of models fails: the jobs of the run do not ask it again.
+    The ``turn`` is like those that will be asked, with its ``images``; by default it has an image of one colour.
 
     Raises ConfigError if the endpoint refuses a value that the entry has, or the turn.
     """
@@ -136,11 +136,11 @@ def refused_defaults(
                 engine.leave_out(recorded)
                 engine.check_accepted(asked, place)
             served = served or engine.about["served"]
-    if folder is not None and found:
-        of_endpoint.write(folder, found)
+    settings = EndpointSettings.from_entry(model, entry)
+    if folder is not None:
+        of_endpoint.write(folder, found, settings, unlisted=entry.check_served and served["listed"] is None)
     _report_left_out(model, found.values(), "")
     _report_left_out(model, known.values(), f" (`known-unknowns models probe {model} --again` asks anew)")
-    settings = EndpointSettings.from_entry(model, entry)
     left_out = {**known, **found}[of_endpoint.record_name(settings)]
     return left_out, {"model": settings.model, **served}
 

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import pandas as pd
 
 from known_unknowns import json_files
+from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.published import PublishedCell
 from known_unknowns.benchmark.released import ANSWERS_ONLY
 from known_unknowns.comparison.published import read_released
@@ -143,6 +144,8 @@ def _logs(rows: Sequence[dict[str, Any]]) -> Table:
 def _exact(run: Run) -> Iterator[Table]:
     """Yield the share of replies that are exactly the label of the refusal, and as the two parsers parse it."""
     for metric in run.section.official_metrics:
+        if metric.name not in registry.get(run.benchmark).official_only_metrics:
+            continue  # it does not compare the exact string
         columns = [
             ("official", metric.name, metric.heading),
             ("official", "refusal_recall", "official parser"),

@@ -60,6 +60,7 @@ def headline(run: Run) -> Table:
     measured, label = run.section.measured
     is_accuracy = measured == ACCURACY
     shown = [s for s in (OFFICIAL, "robust") if s in run.parsers] or list(run.parsers[:1])
+    official = {metric.name: metric for metric in run.section.official_metrics}
     groups, names = [], []
     for variant in run.headline:
         free = variant in run.content_free
@@ -67,13 +68,15 @@ def headline(run: Run) -> Table:
         if free:
             of_variant += [(variant, run.main_parser, *recognised) for recognised in RECOGNISED_HEADINGS.items()]
         if OFFICIAL in run.parsers:
-            official = (metric for metric in run.section.official_metrics if variant in metric.variants)
-            of_variant += [(variant, OFFICIAL, metric.name, metric.heading) for metric in official]
+            of_official = (metric for metric in official.values() if variant in metric.variants)
+            of_variant += [(variant, OFFICIAL, metric.name, metric.heading) for metric in of_official]
         groups.append(Head(run.section.name(variant), span=len(of_variant)))
         names += of_variant
 
     def cell(model: str, variant: str, parser: str, name: str) -> Cell:
         chance = run.chance(model, variant) if is_accuracy and name not in RECOGNISED else None
+        if parser == OFFICIAL and name in official:
+            return metric_cell(run.official(model, variant, official[name]), chance=chance, gauge=True)
         return metric_cell(run.get(model, variant, parser, name), chance=chance, gauge=True)
 
     def known_cell(variant: str, name: str, known: str) -> Cell:
@@ -165,9 +168,10 @@ def all_variants(run: Run) -> Table:
     recognised = {name: RECOGNISED_HEADINGS[name] for name in parts if _is_defined(run, name)}
     details = recognised | (_REFUSALS if refusals else {}) | _ACCURACIES | _OUTCOMES
     groups = {"right, by parser": [(ACCURACY, parser, run.parser_name(parser)) for parser in run.parsers]}
-    if OFFICIAL in run.parsers and run.section.official_metrics:
-        official = [(metric.name, OFFICIAL, metric.long_heading) for metric in run.section.official_metrics]
-        groups[run.section.official_name] = official
+    official = {metric.name: metric for metric in run.section.official_metrics if OFFICIAL in run.parsers}
+    if official:
+        of_official = [(metric.name, OFFICIAL, metric.long_heading) for metric in official.values()]
+        groups[run.section.official_name] = of_official
     within = f"under the {run.parser_name(run.main_parser)} parser"
     groups[within] = [(name, run.main_parser, label) for name, label in details.items()]
     columns = [column for of_group in groups.values() for column in of_group]
@@ -178,6 +182,9 @@ def all_variants(run: Run) -> Table:
             known = (run.known(model, variant, name) for name in (CHANCE, CONSTANT_ANSWER))
             cells: list[Cell | Metric | None] = [*map(_known, known)]
             for name, parser, _ in columns:
+                if parser == OFFICIAL and name in official:
+                    cells.append(run.official(model, variant, official[name]))
+                    continue
                 get = run.score if name in (ACCURACY, *_ACCURACIES) else run.get
                 cells.append(get(model, variant, parser, name))
             rows.append(make_row((model, Head(run.section.name(variant), note=variant)), cells))

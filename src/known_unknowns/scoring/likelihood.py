@@ -22,6 +22,8 @@ def label_follows_text(turn: AnsweredTurn) -> bool:
     if turn.reply.error is not None or not turn.reply.logprobs:
         return False
     labels = tuple(turn.reply.logprobs if turn.labels is None else turn.labels)
+    # The engine transformers reads at the first bare label of all tokens, an endpoint's after the reasoning; a table of
+    # replies does not say which engine it was, and a number must not be that of a label in the reasoning.
     if _bare(labels).search(_separated_reasoning(turn.reply)):
         return True
     return not _beginning(labels).match(final_text(turn.reply.text).text)

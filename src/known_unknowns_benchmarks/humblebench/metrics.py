@@ -6,11 +6,9 @@
 | accuracy_published_labels | the parsed label is the published    | all questions                      |
 | names_removed_letter      | the parsed label is that of the      | all questions; only if letters     |
 |                           | removed right option                 | were removed and not moved         |
-| names_remaining_wrong     | the parsed label is that of another  | the same                           |
-|                           | wrong option, which is offered       |                                    |
 
 The first two are computed under the official parser alone, as the released code does (``E_accuracy``,
-``Overall_accuracy``), the others under every parser of the text: a reply with the removed letter saw the answer. The
+``Overall_accuracy``), the third under every parser of the text: a reply with the removed letter saw the answer. The
 reply is the part that the authors stored, if the model's entry has ``kept``. The second metric is only defined if the
 published labels still name the same options, so not after an option was removed or moved.
 `known_unknowns.metrics.consistency` has the metrics that compare the seeds of shuffled options.
@@ -28,7 +26,7 @@ import pandas as pd
 
 from known_unknowns.benchmark.metrics import BenchmarkMetrics, Ratio, ScoredReply
 from known_unknowns.metrics.proportions import NO_TEXT
-from known_unknowns.records import ANSWERED, Question
+from known_unknowns.records import Question
 from known_unknowns_benchmarks.humblebench.official import exact_refusal, released_label
 
 
@@ -49,7 +47,7 @@ class Metrics(BenchmarkMetrics):
 
     columns = Columns
     compares_seeds = True
-    headline = ("exact_refusal_recall", "accuracy_published_labels", "names_removed_letter", "names_remaining_wrong")
+    headline = ("exact_refusal_recall", "accuracy_published_labels", "names_removed_letter")
 
     def row(self, scored: ScoredReply) -> Columns:
         question, released = scored.question, released_label(scored.question)
@@ -68,8 +66,6 @@ class Metrics(BenchmarkMetrics):
         if cell["has_removed_label"].any() and cell["parser"].iloc[0] not in NO_TEXT:
             everything = pd.Series(True, index=cell.index)
             found["names_removed_letter"] = Ratio(cell["names_removed_label"], everything)
-            wrong = (cell["outcome"] == ANSWERED) & ~cell["correct"]
-            found["names_remaining_wrong"] = Ratio(wrong, everything)
         if cell["parser"].iloc[0] != "official":
             return found
         refusable = cell["released_is_refusal"]

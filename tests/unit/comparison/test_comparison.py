@@ -109,6 +109,23 @@ def test_a_number_that_only_the_official_parser_reproduces() -> None:
     assert "95.0 [92.0, 97.0]" in rows["official"].reason
 
 
+def test_the_note_of_a_verdict_says_how_many_replies_are_left_out() -> None:
+    """By the parser likelihood, of all 300 replies 45 with a label after other text, and none of a category."""
+    cell = replace(CELL, note="From a figure.", parser="likelihood")
+    part = replace(cell, column="Object", category="Object")
+    follows = replace(metric("likelihood", 45 / 300, 0.1, 0.2, name="label_follows_text"), denominator=300.0)
+    ours = [
+        metric("likelihood"),
+        replace(metric("likelihood"), category="Object"),
+        follows,
+        replace(follows, category="Object", value=0.0),
+    ]
+    whole, category = compare_cells([cell, part], ours, published_rows={"ours": "Qwen"}, parsers=["official"])
+    assert whole.note == "From a figure. 45 of 300 replies left out: the label follows other text."
+    assert category.note == "From a figure."
+    assert (whole.verdict, category.verdict) == (REPRODUCED, REPRODUCED)
+
+
 def test_an_official_only_metric_is_compared_with_its_substitute() -> None:
     ours = [
         metric(variant="nota_only", name="exact_refusal_recall", value=0.1, low=0.07, high=0.13),

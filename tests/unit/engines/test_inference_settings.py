@@ -122,6 +122,7 @@ def test_stops_of_the_checkpoint_end_replies_beside_those_of_the_entry(llava, tm
         {"guidance_scale": 1.5},
         {"dola_layers": "low"},
         {"assistant_early_exit": 1},
+        {"max_time": 1e-9},
     ],
     ids=lambda settings: next(iter(settings)),
 )

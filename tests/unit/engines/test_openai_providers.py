@@ -26,7 +26,9 @@ NO_TEMPERATURE = (
 )
 NO_LOGPROBS = "You are not allowed to request logprobs from this model"
 ONLY_STREAM = "This model only support stream mode, please enable the stream parameter to access the model. "
+NO_CLAUDE_TEMPERATURE = "`temperature` is deprecated for this model."
 NO_GEMINI_LOGPROBS = "Logprobs is not enabled for models/gemini-2.5-flash"
+NO_GEMINI_SEED = 'Invalid JSON payload received. Unknown name "seed": Cannot find field.'
 RESPONSES_ONLY = "This model is only supported in v1/responses and not in v1/chat/completions."
 
 ALL = {"max_completion_tokens": 16, "temperature": 0.0, "seed": 0, "logprobs": True, "top_logprobs": 20}
@@ -59,8 +61,15 @@ def anthropic(request: Request) -> Response:
     return answered(request, "claude-opus-4-6", logprobs=False)
 
 
+def anthropic_without_sampling(request: Request) -> Response:
+    """https://platform.claude.com/docs/en/about-claude/models/migration-guide: status 400 for another temperature."""
+    if request.body.get("temperature", 1.0) != 1.0:
+        return error(400, NO_CLAUDE_TEMPERATURE, type="invalid_request_error")
+    return answered(request, "claude-opus-4-7", logprobs=False)
+
+
 def dashscope(request: Request) -> Response:
-    """https://github.com/infiniflow/ragflow/issues/5912."""
+    """https://www.alibabacloud.com/help/en/model-studio/error-code."""
     if not request.body.get("stream"):
         return error(400, ONLY_STREAM, code="invalid_parameter_error")
     if TEXT.encode() in request.raw:
@@ -71,9 +80,14 @@ def dashscope(request: Request) -> Response:
 
 
 def gemini(request: Request) -> Response:
-    """https://github.com/mscraftsman/generative-ai/issues/135. The second question is a recitation."""
-    if "logprobs" in request.body:
-        return Response(400, [{"error": {"code": 400, "message": NO_GEMINI_LOGPROBS, "status": "INVALID_ARGUMENT"}}])
+    """Refuse two defaults. The second question is a recitation.
+
+    https://discuss.ai.google.dev/t/openai-compatibility-not-fully-implemented/95991,
+    https://github.com/mscraftsman/generative-ai/issues/135.
+    """
+    refusals = {"seed": NO_GEMINI_SEED, "logprobs": NO_GEMINI_LOGPROBS}
+    for message in (refusals[name] for name in refusals if name in request.body):
+        return Response(400, [{"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}])
     finish = "RECITATION" if request.question == "q1" else "stop"
     return answered(request, "gemini-2.5-flash", logprobs=False, finish_reason=finish)
 
@@ -110,6 +124,14 @@ PROVIDERS = {
         models_status=401,
         warning="warning: the endpoint cannot list its models (status 401)",
     ),
+    "Anthropic, models without sampling": Provider(
+        source="claude-opus-4-7",
+        reply=anthropic_without_sampling,
+        left_out={"temperature": None},
+        sent=without("temperature"),
+        models_status=401,
+        warning="warning: the endpoint cannot list its models (status 401)",
+    ),
     "DashScope": Provider(
         source="qvq-max",
         reply=dashscope,
@@ -119,8 +141,8 @@ PROVIDERS = {
     "Gemini": Provider(
         source="gemini-2.5-flash",
         reply=gemini,
-        left_out={"top_logprobs": 0},
-        sent=without("logprobs", "top_logprobs"),
+        left_out={"seed": None, "top_logprobs": 0},
+        sent=without("seed", "logprobs", "top_logprobs"),
         served=["models/gemini-2.5-flash"],
         requested="models/gemini-2.5-flash",
         failures={"q1": "content_filter"},
@@ -161,7 +183,8 @@ def test_a_provider_is_asked_as_recorded(provider, tmp_path, capsys):
             for rows in engine.answer(part, folder=tmp_path):
                 replies |= {asked.index(part[index]): reply for index, reply in rows}
         sent = [request.body for request in server.log if request.question]
-        assert lists(server) == 2
+        # The job does not ask again for a list that failed.
+        assert lists(server) == (1 if provider.served is None else 2)
     requested = provider.requested or provider.source
     for body in sent:
         assert body.pop("model") == requested
@@ -249,10 +272,48 @@ def test_settings_of_a_benchmark_have_a_record_of_their_own(tmp_path):
     assert facts["mmsap"]["decoding"]["temperature"] is None
 
 
-def test_a_record_of_an_earlier_version_keeps_the_replies_of_its_journal(tmp_path):
-    entry = OpenAIModel(engine="openai", source="o3", base_url="http://h/v1", reasoning={"effort": "low"})
-    json_files.write(tmp_path / FILE, {"o3 at http://h/v1": {"temperature": {"value": None, "message": "no"}}})
-    assert lazy_engine.engine("m", entry, tmp_path / "humblebench.jsonl").facts["decoding"]["temperature"] is None
+OLD = "what it said in an earlier version"
+
+
+@pytest.mark.parametrize(("effort", "left_out"), [("high", {"temperature", "top_logprobs"}), ("none", set())])
+def test_a_record_of_an_earlier_version_is_probed_anew_and_keeps_the_replies_of_its_journal(
+    effort, left_out, tmp_path, capsys
+):
+    """It has the model alone. It was made with the effort "high"."""
+    refused = {"temperature": {"value": None, "message": OLD}, "top_logprobs": {"value": 0, "message": OLD}}
+    with served(EFFORT) as server:
+        json_files.write(tmp_path / FILE, {f"gpt-5.1 at {server.url}": refused})
+        entry = entry_of(EFFORT, server, reasoning={"effort": effort})
+
+        def facts() -> Mapping[str, Any]:
+            return lazy_engine.engine("m", entry, tmp_path / "humblebench.jsonl").facts
+
+        before = facts()
+        assert before["decoding"]["temperature"] is None and before["top_logprobs"] == 0
+        assert set(probe("m", entry, tmp_path)["left_out"]) == left_out
+        assert OLD not in capsys.readouterr().err
+        assert (facts() == before) == bool(left_out)
+        assert facts()["decoding"]["temperature"] == (None if left_out else 0.0)
+
+
+def test_a_list_that_fails_is_asked_once_for_all_jobs_until_the_next_probe(tmp_path):
+    model = PROVIDERS["Anthropic"]
+    with served(model) as server:
+        entry = entry_of(model, server)
+
+        def run_jobs(*benchmarks: str) -> None:
+            for benchmark in benchmarks:
+                engine = lazy_engine.engine("m", entry, tmp_path / f"{benchmark}.jsonl")
+                assert len(list(engine.answer(turns(2), folder=tmp_path))) == 2
+                assert engine.about["served"]["listed"] == server._served
+
+        probe("m", entry, tmp_path)
+        run_jobs("humblebench", "mmsap")
+        assert lists(server) == 1
+        server._served = ["claude-opus-4-7"]
+        with pytest.raises(ConfigError, match="does not serve 'claude-opus-4-6'"):
+            probe("m", entry, tmp_path)
+        assert lists(server) == 2
 
 
 def test_a_question_that_is_refused_however_it_is_asked_is_no_case_for_another_probe(tmp_path):

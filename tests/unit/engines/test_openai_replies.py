@@ -61,7 +61,7 @@ def test_a_finish_reason_of_the_table_is_an_outcome(word, finish):
     assert (reply.error is None) == (finish in ("stop", "length"))
 
 
-@pytest.mark.parametrize("word", ["error", "abort", "network_error", 7, ["stop"]])
+@pytest.mark.parametrize("word", ["error", "abort", "network_error", "insufficient_system_resource", 7, ["stop"]])
 def test_a_reply_that_the_endpoint_could_not_finish_is_a_fault(word):
     with pytest.raises(UnreadableReplyError, match="no end of an answer") as raised:
         reading(content="B", finish_reason=word)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from known_unknowns.errors import ConfigError
@@ -72,6 +74,34 @@ def test_content_as_a_list_of_parts_is_read_as_in_a_whole_reply():
         (reply,) = ask(server.url, [turn("q1")], stream=True)
         assert server.asked == {"q1": 1}
     assert (reply.text, reply.details["reasoning"]) == ("The answer is B.", "A is blue. So B.")
+
+
+MALFORMED = {
+    "choices": {"choices": 3},
+    "delta": {"choices": [{"delta": ["B"], "finish_reason": "stop"}]},
+}
+
+
+@pytest.mark.parametrize("event", MALFORMED.values(), ids=MALFORMED)
+def test_an_event_that_is_no_part_of_a_completion_is_a_fault_of_the_question(event):
+    def reply(request):
+        if request.question == "q1":
+            return Response(200, f"data: {json.dumps(event)}\n\ndata: [DONE]\n\n".encode(), headers=EVENTS)
+        return streaming(request)
+
+    with Endpoint(reply=reply) as server:
+        first, second = ask(server.url, turns(2), stream=True)
+    assert first.text == answer_to("q0")
+    assert second.finish == "error" and "no part of a chat completion" in second.error
+
+
+@pytest.mark.parametrize("logprobs", [[1], {"content": 3}, "none"])
+def test_log_probabilities_of_another_form_are_left_out(logprobs):
+    event = {"choices": [{"delta": {"content": "B"}, "logprobs": logprobs, "finish_reason": "stop"}]}
+    body = f"data: {json.dumps(event)}\n\ndata: [DONE]\n\n".encode()
+    with Endpoint(reply=lambda request: Response(200, body, headers=EVENTS)) as server:
+        (reply,) = ask(server.url, [turn("q1")], stream=True)
+    assert (reply.text, reply.finish, reply.logprobs) == ("B", "stop", None)
 
 
 def test_an_endpoint_that_only_streams_says_so():

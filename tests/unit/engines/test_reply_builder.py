@@ -73,3 +73,26 @@ def test_a_text_ends_the_reply_where_it_first_stands():
 def test_the_marks_of_the_entry_set_reasoning_apart():
     reply = built("Which?", "### Steps A? No. ### Answer B <end>", "<end>", marks=["### Steps", "### Answer"])
     assert (reply.text, reply.details) == ("B", {"reasoning": "A? No."})
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("B <end>", 0),
+        ("<think> It may be A </think> B <end>", 4),  # the label in the reasoning, not that of the answer
+        ("<think> Hm. </think> B <end>", 3),
+    ],
+)
+def test_the_log_probabilities_are_those_at_the_first_bare_label_of_all_tokens(reply, expected):
+    """`known_unknowns.scoring.likelihood.label_follows_text` leaves those of a label in the reasoning out."""
+    tokenizer = Tokenizer()
+    tokenizer.tokens("A B")  # both labels are tokens of the vocabulary
+    new = tokenizer.tokens(reply)
+    model = SimpleNamespace(config=SimpleNamespace(image_token_id=None))
+    settings = SimpleNamespace(eos_token_id=0)
+    checkpoint = SimpleNamespace(tokenizer=tokenizer, model=model, generation=settings, stop=())
+    steps = []
+    recorder = SimpleNamespace(sound=lambda row, length: True, logprobs=lambda row, step, forms: steps.append(step))
+    turn = Turn("q1", "answer", (), ("A", "B"))
+    made = ReplyBuilder(checkpoint, "float32").build(turn, [], new, recorder, 0)
+    assert (made.text.removesuffix(" <end>"), steps) == ("B", [expected])

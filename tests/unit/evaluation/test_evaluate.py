@@ -23,6 +23,7 @@ from tests.factories import png
 from tests.unit.benchmarks.multiple_choice.own_files import COLOURS, write_images
 
 LIMIT = 4
+DUAL = "dual accuracy of answerable questions"
 
 
 def image(folder: Path, place: int) -> ImageRecord:
@@ -83,13 +84,15 @@ def test_a_function_gets_the_prompt_and_the_images_and_its_replies_are_counted(f
     assert prompt.startswith("What colour is it?\nA. Red\n") and image.mode == "RGB"
     assert (result.asked, result.total, result.variants) == (6, 6, ("original", "nota_only"))
     assert number(result, "accuracy") == (0.5, 6)
-    assert number(result, "dual accuracy", "original+nota_only") == (1.0, 6)  # of the three that A answers
+    assert number(result, DUAL, "original+nota_only") == (1.0, 6)  # of the three that A answers
+    assert [each.metric.name for each in result.numbers if each.name == DUAL] == ["dual_accuracy_answerable"]
     assert number(result, "refused", "nota_only") == (0.5, 6)
     assert number(result, "unparsed") == (0, 6)
     text = result.summary()
     assert text.startswith("answer on HumbleBench, 6 of 6 questions") and re.search(
         r"accuracy +50\.0% +[\d.]+ to [\d.]+ +6 ", text
     )
+    assert re.search(rf"^{DUAL} +100\.0% .* 6, denominator 3  original\+nota_only$", text, re.MULTILINE)
     assert "Not comparable" not in text and "Unusable" not in text
 
 
@@ -144,7 +147,7 @@ def test_the_page_has_the_numbers_and_escapes_replies(folder, tmp_path):
     result = evaluate(folder, lambda prompt, images: hostile)
     page = result.report(tmp_path / "pages/page.html").read_text(encoding="utf-8")
     assert "<script>alert" not in page and "&lt;script&gt;alert(1)&lt;/script&gt;? &amp; &#39;A&#39;" in page
-    assert "default-src &#39;none&#39;" in page and "dual accuracy" in page
+    assert "default-src &#39;none&#39;" in page and DUAL in page
     links = set(re.findall(r'href="([^"#]+)', page.partition("<script")[0]))
     assert not links, "a page that stands alone links to no other"
     assert list((tmp_path / "pages/questions").rglob("*.js"))

@@ -200,14 +200,15 @@ def test_a_letter_that_is_not_on_offer_counts_as_read_and_as_unparsed(tmp_path):
 
 
 def test_what_a_wrong_reply_names_without_the_right_option(tmp_path):
-    """Of 12 replies, 2 name the removed A, 4 a remaining wrong option, 2 nothing, 4 refuse."""
+    """Of 12 replies, 2 name the removed A, 4 a remaining wrong option (the rest), 2 nothing, 4 refuse."""
     replies = ["A", "B", "C", "", "E", "E"]
     pairs = [(variants.nota_only(ask(n, "Object", "A")), Reply(replies[n % 6])) for n in range(12)]
     metrics = measured(tmp_path, {Cell("nota_only", 0): pairs, ORIGINAL: TWELVE})
-    names = ("names_removed_letter", "names_remaining_wrong", "share_no_letter", "accuracy")
+    names = ("names_removed_letter", "share_no_letter", "share_failed", "accuracy")
     for parser in ("official", "robust"):
         values = [pick(metrics, name, variant="nota_only", parser=parser).value for name in names]
-        assert values == pytest.approx([2 / 12, 4 / 12, 2 / 12, 4 / 12])
+        assert values == pytest.approx([2 / 12, 2 / 12, 0, 4 / 12])
+    assert not [m for m in metrics if m.name == "names_remaining_wrong"]
 
 
 def test_the_exact_letter_is_compared_with_the_kept_part(tmp_path):

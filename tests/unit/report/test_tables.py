@@ -36,6 +36,24 @@ def metric(variant: str, parser: str, name: str, value: float) -> Metric:
     return Metric("oracle", "humblebench", variant, 0, 0, parser, OVERALL, name, value, None, None, 20, "none")
 
 
+def test_what_a_wrong_reply_to_humblebench_e_was() -> None:
+    """Of 20 replies, 8 are right, 2 name the removed letter, 3 none, and 1 failed: 6 name a remaining wrong option."""
+    shares = {"accuracy": 0.4, "names_removed_letter": 0.1, "share_no_letter": 0.15, "share_failed": 0.05}
+    rows = [metric("nota_only", "official", name, value) for name, value in shares.items()]
+    rows += [metric("nota_only_relettered", "official", "accuracy", 0.4)]
+    shown = run_of(params(), MetricIndex(rows), "humblebench")
+    for table in (headline(shown), all_variants(shown)):
+        labels = [head.text for head in table.columns]
+        of_variant = {row.heads[-1].note: [cell.text for cell in row.cells] for row in table.rows}
+        cells = next(texts for name, texts in of_variant.items() if name != "nota_only_relettered")
+        named = dict(zip(labels, cells, strict=True))
+        headings = [label for label in labels if "remaining wrong" in label or label == "a wrong option"]
+        assert [named[heading] for heading in headings] == ["30.0"]
+        if "nota_only_relettered" in of_variant:  # no letter is removed there
+            others = dict(zip(labels, of_variant["nota_only_relettered"], strict=True))
+            assert [others[heading] for heading in headings] == ["\u2013"]
+
+
 def test_without_content_only_official_scores_and_what_was_recognised_are_shown() -> None:
     recognised = ("recognised", "recognised_refused", "recognised_abstained")
     rows = [

@@ -193,14 +193,16 @@ async def _tokens_over_limit(requester: Requester, settings: EndpointSettings) -
     return tokens if tokens > _COUNT.max_new_tokens else 0
 
 
-def read(folder: Path, settings: EndpointSettings) -> LeftOut | None:
-    """Return what an endpoint was found to refuse of these settings; None if that is not known."""
-    path = folder / FILE
-    if not path.is_file():
-        return None
-    content = json_files.read(path)
-    # A record of an earlier version has the model alone. Its replies are in the journal.
-    found = content.get(record_name(settings), content.get(_model_name(settings)))
+def read(folder: Path, settings: EndpointSettings, *, of_any_settings: bool = False) -> LeftOut | None:
+    """Return what an endpoint was found to refuse of these settings; None if that is not known.
+
+    A record of an earlier version belongs to the model alone, whatever its settings were. It is read only if
+    ``of_any_settings``: recorded replies have it in their keys, but the probe asks anew.
+    """
+    content = _content(folder)
+    found = content.get(record_name(settings))
+    if found is None and of_any_settings:
+        found = content.get(_model_name(settings))
     if found is None:
         return None
     sound = isinstance(found, dict) and all(
@@ -208,17 +210,31 @@ def read(folder: Path, settings: EndpointSettings) -> LeftOut | None:
         for name, row in found.items()
     )
     if not sound:
-        raise DataError("not written by `models probe`; remove this file, and run the same command again", file=path)
+        raise DataError(
+            "not written by `models probe`; remove this file, and run the same command again", file=folder / FILE
+        )
     return found
 
 
-def write(folder: Path, records: Mapping[str, LeftOut]) -> None:
-    """Write what an endpoint refuses, by `record_name`."""
-    path = folder / FILE
-    content = json_files.read(path) if path.is_file() else {}
+def is_unlisted(folder: Path, settings: EndpointSettings) -> bool:
+    """Return whether the list of models was found to fail, or to lack the model: it is then not asked for again."""
+    return _list_name(settings) in _content(folder)
+
+
+def write(folder: Path, records: Mapping[str, LeftOut], settings: EndpointSettings, *, unlisted: bool) -> None:
+    """Write what an endpoint refuses, by `record_name`, and whether the model was found in no list of models."""
+    content = _content(folder)
+    content |= {name: {key: dict(row) for key, row in left_out.items()} for name, left_out in records.items()}
+    content.pop(_list_name(settings), None)
+    if unlisted:
+        content[_list_name(settings)] = "not found"
     folder.mkdir(parents=True, exist_ok=True)
-    plain = {name: {key: dict(row) for key, row in left_out.items()} for name, left_out in records.items()}
-    json_files.write(path, content | plain)
+    json_files.write(folder / FILE, content)
+
+
+def _content(folder: Path) -> dict[str, Any]:
+    path = folder / FILE
+    return json_files.read(path) if path.is_file() else {}
 
 
 def record_name(settings: EndpointSettings) -> str:
@@ -226,6 +242,10 @@ def record_name(settings: EndpointSettings) -> str:
     values = {name: getattr(settings, name) for name in _OF_RECORD} | {"effort": settings.reasoning.get("effort")}
     given = {name: value for name, value in values.items() if value is not None}
     return f"{_model_name(settings)} with {json.dumps(given, sort_keys=True)}"
+
+
+def _list_name(settings: EndpointSettings) -> str:
+    return f"{_model_name(settings)} in the list of models"
 
 
 def _model_name(settings: EndpointSettings) -> str:

@@ -29,18 +29,30 @@ from known_unknowns.engines.prices import Usage
 from known_unknowns.reasoning_marks import SplitReply, split_reply
 from known_unknowns.records import MAX_TOKENS, Continuation, Reply, Turn, is_token_count
 
+# The words of each provider are from its own documents or client:
+# Anthropic   https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
+# Bedrock     https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_MessageStopEvent.html
+# Cohere      https://github.com/cohere-ai/cohere-python, types/finish_reason.py and types/chat_finish_reason.py
+# DeepSeek    https://api-docs.deepseek.com/api/create-chat-completion
+# Gemini      https://googleapis.github.io/js-genai/release_docs/enums/types.FinishReason.html
+# Mistral     https://github.com/mistralai/client-python, models/chatcompletionchoice.py
+# OpenAI      https://platform.openai.com/docs/api-reference/chat/object
+# OpenRouter  https://openrouter.ai/docs/api-reference/overview
+# TGI         https://github.com/huggingface/text-generation-inference, router/src/lib.rs
+# Together    https://github.com/togethercomputer/together-python, types/common.py
+# vLLM        https://github.com/vllm-project/vllm, vllm/v1/engine/__init__.py
+# Zhipu       https://docs.z.ai/api-reference/llm/chat-completion
 FINISH_REASONS: Mapping[str, str] = {
     "stop": unusable.STOP,
     "eos": unusable.STOP,  # Together
     "eos_token": unusable.STOP,  # TGI
-    "stop_sequence": unusable.STOP,  # TGI, Anthropic
-    "end_turn": unusable.STOP,  # Anthropic
+    "stop_sequence": unusable.STOP,  # TGI, Anthropic, Bedrock, Cohere
+    "end_turn": unusable.STOP,  # Anthropic, Bedrock
     "complete": unusable.STOP,  # Cohere
-    "completed": unusable.STOP,
     "length": unusable.CUT_OFF,
-    "max_tokens": unusable.CUT_OFF,  # Anthropic, Gemini
+    "max_tokens": unusable.CUT_OFF,  # Anthropic, Bedrock, Cohere, Gemini
     "model_length": unusable.CUT_OFF,  # Mistral
-    "model_context_window_exceeded": unusable.CUT_OFF,  # Anthropic, Zhipu
+    "model_context_window_exceeded": unusable.CUT_OFF,  # Anthropic, Bedrock, Zhipu
     "content_filter": unusable.FILTERED,
     "content_filtered": unusable.FILTERED,  # Bedrock
     "guardrail_intervened": unusable.FILTERED,  # Bedrock
@@ -61,7 +73,7 @@ FINISH_REASONS: Mapping[str, str] = {
 
 FAULTS = (
     "abort",  # vLLM
-    "error",  # OpenRouter
+    "error",  # Cohere, Mistral, OpenRouter, vLLM
     "insufficient_system_resource",  # DeepSeek
     "network_error",  # Zhipu
 )

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from known_unknowns.engines.endpoint.replies import UnreadableReplyError
+
 _LINE_END = re.compile(r"\r\n|\r|\n")  # of server-sent events; JSON's texts may contain other ones, such as U+2028
 _TEXTS = ("reasoning", "reasoning_content", "refusal")
 _WHOLE = ("error", "model", "prompt_logprobs", "system_fingerprint", "usage")
@@ -16,7 +18,9 @@ def completion(content: bytes) -> dict[str, Any]:
     """Return the completion that the events of a response make together, as if it had been sent whole.
 
     Its choice is that of index 0. It has no choices if the events do not end with a finish reason or [DONE], because
-    the connection broke. Raises ValueError if an event is not JSON.
+    the connection broke.
+
+    Raises ValueError if an event is not JSON, UnreadableReplyError if it is no part of a completion.
     """
     whole: dict[str, Any] = {}
     message: dict[str, Any] = {"role": "assistant"}
@@ -29,10 +33,15 @@ def completion(content: bytes) -> dict[str, Any]:
             ended = True
             continue
         whole |= {name: event[name] for name in _WHOLE if event.get(name)}
-        for part in event.get("choices") or ():
+        choices = event.get("choices") or []
+        if not isinstance(choices, list):
+            raise UnreadableReplyError("an event of the reply is no part of a chat completion")
+        for part in choices:
             if not isinstance(part, Mapping) or part.get("index", 0) != 0:
                 continue
             delta = part.get("delta") or {}
+            if not isinstance(delta, Mapping):
+                raise UnreadableReplyError("an event of the reply is no part of a chat completion")
             content_of_delta = delta.get("content")
             if isinstance(content_of_delta, list):
                 contents += content_of_delta
@@ -41,7 +50,9 @@ def completion(content: bytes) -> dict[str, Any]:
             for name in _TEXTS:
                 if isinstance(delta.get(name), str):
                     message[name] = message.get(name, "") + delta[name]
-            steps += (part.get("logprobs") or {}).get("content") or []
+            logprobs = part.get("logprobs")
+            of_part = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+            steps += of_part if isinstance(of_part, list) else []
             choice |= {name: part[name] for name in ("error", "finish_reason") if part.get(name)}
     are_texts = all(isinstance(each, str) for each in contents)
     message["content"] = "".join(contents) if are_texts else contents

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -82,6 +84,30 @@ def test_only_unsolvable_questions_can_be_right_where_a_reply_abstains(questions
     assert bounds("AAD-standard-241", ABSTAINED) == ((2, 3), (3, 3))
     assert bounds("AAD-upd-241", ABSTAINED) == ((3, 3), (3, 3))
     assert bounds("AAD-standard-241", CUT) == ((3, 3), (3, 3))
+
+
+def test_a_problem_with_a_pass_that_is_left_out_counts_in_none_of_its_accuracies(questions):
+    """The right label has the probability 0.9 in all passes; in two of the three problems, one pass begins with text.
+
+    The standard question of AAD and the unsolvable one of IASD are left out, and both pairs. IVQD remains.
+    """
+    worded = ("AAD-standard-1000241", "IASD-upd-241")
+    pairs = []
+    for question in questions:
+        right = question.labels[question.answer]
+        others = len(question.labels) - 1
+        logprobs = {label: math.log(0.9 if label == right else 0.1 / others) for label in question.labels}
+        text = f"The answer is {right}" if question.id in worded else right
+        reply = Reply(text, logprobs)
+        prompt = prompts.base(question)
+        pairs.append((question, [AnsweredTurn(question.id, 0, "answer", prompt, (), question.labels, "k", reply)]))
+    answers = answers_of({Cell("original", 0): pairs}, ["robust", "likelihood"])
+    robust, likelihood = (values(only_cell(answers, parser)) for parser in ("robust", "likelihood"))
+    for suffix in ("", "_high_bound"):
+        assert likelihood[f"circular_standard{suffix}"] == (2, 2)
+        assert likelihood[f"circular_upd{suffix}"] == (2, 2)
+        assert likelihood[f"circular_dual{suffix}"] == (1, 1)
+        assert robust[f"circular_dual{suffix}"] == (3, 3)  # a parser of the text leaves nothing out
 
 
 def test_refusals_of_standard_questions_are_counted(questions):
