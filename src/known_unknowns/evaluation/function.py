@@ -93,16 +93,15 @@ def evaluate(
     check_turns(chosen, benchmark, cells, folder / "questions.parquet")
     with Journal(Path(scratch.name, "journal.jsonl")) as journal:
         outcome = run(cells, _FunctionEngine(answer), journal, folder=folder)
-    replies, scores, answers = (of(_NAME, benchmark) for of in (files.replies, files.scores, files.answers))
+    replies, answers = files.replies(_NAME, benchmark), files.answers(_NAME, benchmark)
     tables.write_replies(replies, outcome.replies)
-    parse(varied, replies, scores, cells=list(cells), parsers=_PARSERS, answers=answers)
+    parse(varied, replies, answers, cells=list(cells), parsers=_PARSERS)
     measure(
         chosen,
         _NAME,
         benchmark,
         answers=answers,
         out=files.metrics(_NAME, benchmark),
-        confidence=files.confidence(_NAME, benchmark),
     )
     name = getattr(answer, "__name__", "<lambda>")
     return read(

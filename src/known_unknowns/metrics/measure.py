@@ -16,7 +16,7 @@ from known_unknowns.benchmark.metrics import AcrossVariants, RiskCoverage
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.across_variants import across_variants
 from known_unknowns.metrics.answers import Cells, categories, cells_of, labels_of, read, replies_left_out, undefined
-from known_unknowns.metrics.confidence_sources import confidence_table, metrics_of_sources
+from known_unknowns.metrics.confidence_sources import metrics_of_sources
 from known_unknowns.metrics.consistency import across_samples, across_seeds
 from known_unknowns.metrics.estimates import Estimates, mean_over_seeds, ratio_estimates, with_area
 from known_unknowns.metrics.proportions import (
@@ -31,7 +31,7 @@ from known_unknowns.metrics.proportions import (
 )
 from known_unknowns.metrics.rows import ALWAYS_DEFINED, rows, with_intervals, without_undefined
 from known_unknowns.protocols import PROTOCOLS
-from known_unknowns.records import Cell, Metric
+from known_unknowns.records import Metric
 from known_unknowns.tables.confidence_sources import PARSER, left_out_text
 from known_unknowns.variants.of_benchmark import content_free as content_free_variants
 
@@ -46,12 +46,10 @@ def measure(
     *,
     answers: Path,
     out: Path,
-    confidence: Path | None = None,
 ) -> None:
     """Write the table of metrics, ordered by variant, category, sample, seed and metric within each parser.
 
-    ``answers`` is the table of the model's answers. The table of the confidences of each question is written to
-    ``confidence``.
+    ``answers`` is the table of the model's answers.
 
     With several seeds or samples, rows without them follow: means over all of them, undefined if the metric of any
     is. `headline` selects them.
@@ -62,10 +60,6 @@ def measure(
         If answers are missing, or are to other questions with another seed; it names the file and the question.
     """
     table = read(answers, benchmark, cells=params.cells(benchmark, model), parsers=params.parsers)
-    if confidence is not None:
-        rows = table[table["parser"] == PARSER].set_index("question_id")
-        cells = rows.groupby(tables.CELL.names, sort=False, observed=True)
-        tables.write_cells(confidence, tables.CONFIDENCES, ((Cell(*at), confidence_table(cell)) for at, cell in cells))
     metrics = metrics_of(
         table,
         params.statistics,
