@@ -1,4 +1,4 @@
-"""Compute every metric of a model on a benchmark with its confidence interval, and the confidence in each answer."""
+"""Compute every metric of a model on a benchmark with its confidence interval."""
 
 from pathlib import Path
 
@@ -12,6 +12,5 @@ with job(snakemake) as settings:
         snakemake.wildcards.model,
         snakemake.wildcards.benchmark,
         answers=Path(snakemake.input[0]),
-        out=Path(snakemake.output.metrics),
-        confidence=Path(snakemake.output.confidence),
+        out=Path(snakemake.output[0]),
     )

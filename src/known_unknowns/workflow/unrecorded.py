@@ -142,13 +142,13 @@ def _of_models(settings: _Comparison, benchmark: str) -> Files:
         if of_pair != benchmark:
             continue
         names = {"model": model, "benchmark": benchmark}
-        replies, scores, metrics = (of(model, benchmark) for of in (files.replies, files.scores, files.metrics))
+        replies, answers, metrics = (of(model, benchmark) for of in (files.replies, files.answers, files.metrics))
         if settings.has_other_replies(replies, **names):
             found.append(("infer", replies))
         elif settings.params.is_imported(model) and settings.differs("import_released", replies, **names):
             found.append(("import_released", replies))
-        elif settings.differs("parse", scores, **names):
-            found.append(("parse", scores))
+        elif settings.differs("parse", answers, **names):
+            found.append(("parse", answers))
         elif settings.differs("measure", metrics, **names):
             found.append(("measure", metrics))
     return found
