@@ -14,7 +14,7 @@ from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.files import atomic_path, write_text
 from known_unknowns.records import AnsweredTurn, Cell, Metric, Reply, Score
-from tests.cells import ONE
+from tests.cells import ONE, write_answers
 from tests.factories import question
 
 
@@ -48,7 +48,7 @@ def test_replies_survive_the_round_trip(tmp_path_factory, reply, labels):
 
 def test_scores_and_metrics_survive_the_round_trip(tmp_path):
     scores = [Score("1", 0, "answer", "robust", "refused", "E", 4, True)]
-    tables.write_scores(tmp_path / "s.parquet", {ONE: scores})
+    write_answers(tmp_path / "s.parquet", "original", 0, scores)
     assert tables.read_scores(tmp_path / "s.parquet") == scores
     where = ("m", "b", "original", None, None, "robust", "Overall", "accuracy_answered")
     metric = Metric(*where, None, None, None, 0, "undefined")
