@@ -157,7 +157,7 @@ def read_run(root: Path) -> dict[str, pa.Table]:
 
 def _scores(answers: pa.Table) -> pa.Table:
     """Return what the answers have of each turn, which formerly was a table of its own."""
-    turns = pa.Table.from_struct_array(pc.list_flatten(answers["turns"]))
+    turns = pa.Table.from_struct_array(pc.list_flatten(answers["turns"]).combine_chunks())
     row_of_turn = pc.list_parent_indices(answers["turns"])
     for name in ("variant", "seed", "sample", "question_id", "parser"):
         turns = turns.append_column(name, answers[name].take(row_of_turn))

@@ -58,6 +58,18 @@ def test_scores_and_metrics_survive_the_round_trip(tmp_path):
     assert read.value is None  # undefined is null, never NaN
 
 
+def test_a_table_without_a_field_of_a_list_is_named(tmp_path):
+    """A cast would fill the field with nulls."""
+    path = tmp_path / "answers.parquet"
+    write_answers(path, "original", 0, [Score("1", 0, "answer", "robust", "answered", "A", 0, True)])
+    table = pq.read_table(path)
+    turns = [[{"turn": 0, "step": "answer", "outcome": "answered", "label": "A", "correct": True}]]
+    place = table.column_names.index("turns")
+    pq.write_table(table.set_column(place, "turns", pa.array(turns)), path)
+    with pytest.raises(DataError, match=r"missing column\(s\): turns\.choice"):
+        tables.read_scores(path)
+
+
 def test_the_same_rows_give_the_same_bytes(tmp_path):
     for name in ("one", "two"):
         tables.write_questions(tmp_path / name, [question(str(i)) for i in range(50)])

@@ -295,7 +295,7 @@ def score_table(source: Source) -> pa.Table:
     """Return the scores of all turns of a table of answers: its column ``turns``, unfolded to the columns `SCORES`."""
     answers = read_columns(source, ANSWERS, ["question_id", "parser", "turns"])
     row_of_turn = pc.list_parent_indices(answers["turns"])
-    turns = pa.Table.from_struct_array(pc.list_flatten(answers["turns"]))
+    turns = pa.Table.from_struct_array(pc.list_flatten(answers["turns"]).combine_chunks())
     for name in ("question_id", "parser"):
         turns = turns.append_column(name, answers[name].take(row_of_turn))
     return turns.select(SCORES.names).cast(SCORES).combine_chunks()

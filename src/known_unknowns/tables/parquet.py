@@ -99,6 +99,9 @@ def read_columns(
     try:
         file = pq.ParquetFile(path, page_checksum_verification=True)
         missing = [name for name in [*keys, *schema.names] if name not in file.schema_arrow.names]
+        for name in set(names).difference(missing):
+            lost = _fields(schema.field(name).type) - _fields(file.schema_arrow.field(name).type)
+            missing += [f"{name}.{field}" for field in sorted(lost)]  # a cast would fill them with nulls
         if not missing:
             chosen = pa.schema([schema.field(name) for name in names])
             table = _read_part(source, names) if isinstance(source, Part) else file.read(columns=names).select(names)
@@ -110,6 +113,15 @@ def read_columns(
             raise MachineError(f"{path}: {error.strerror}") from error
         raise DamagedError(f"not {what}, or damaged ({error}); delete it and run again", file=path) from error
     raise DamagedError(f"not {what}: missing column(s): {', '.join(missing)}; delete it and run again", file=path)
+
+
+def _fields(kind: pa.DataType) -> set[str]:
+    """The names of the fields of structs in a list or map; empty for other types."""
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _fields(kind.value_type)
+    if pa.types.is_map(kind):
+        return _fields(kind.item_type)
+    return set(kind.names) if pa.types.is_struct(kind) else set()
 
 
 def _read_part(part: Part, names: list[str]) -> pa.Table:
