@@ -44,10 +44,10 @@ class Answers:
 def read_answers(
     variants: Path, answers: Path, *, model: str, variant: str, parsers: Sequence[str], repeats: Iterable[Repeat]
 ) -> list[Answers]:
-    """Read the answers of a model to a variant, as each parser parsed them. A parser without scores is left out.
+    """Read the answers of a model to a variant, as each parser parsed them. A parser without input is left out.
 
     ``variants`` is the benchmark's folder of variants and ``answers`` the table of the model's answers to it. The
-    ``repeats`` are read as far as they were scored. DataError if there are no scores, a question has no score, or the
+    ``repeats`` are read as far as they were parsed. DataError if there are no answers, a question has none, or the
     repeats differ in their questions.
     """
     known = tables.cells_in(answers) if answers.is_file() else []
@@ -218,7 +218,7 @@ class Selection:
 
 
 def compare_selection(params: Params, selection: Selection, files: EditionFiles) -> list[PairedRow]:
-    """Compare what was selected, in all pairs. DataError if scores are missing.
+    """Compare what was selected, in all pairs. DataError if answers are missing.
 
     Variants without content (`Variant.content_free`) are left out. Models are also compared by their dual accuracy of
     answerable questions on two selected variants (`known_unknowns.metrics.dual`); the variant of such a row is

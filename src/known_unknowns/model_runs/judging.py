@@ -53,7 +53,7 @@ def judge(params: Params, *, variants: Path, replies: Path, out: Path, journal: 
     ConfigError
         If the configuration has no judge, or the judge is a scripted respondent.
     MachineError
-        If every request failed. There is then no table of scores in which all replies are unparsed.
+        If every request failed. There is then no table of answers in which all replies are unparsed.
     """
     settings = params.judge
     if settings is None:

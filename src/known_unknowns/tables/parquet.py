@@ -1,6 +1,6 @@
 """Parquet files: tables that are written atomically and checked when read, and parts of them.
 
-A *part* is the rows of one cell. A table of replies or scores has all cells of a model and a benchmark, with the
+A *part* is the rows of one cell. A table of replies or answers has all cells of a model and a benchmark, with the
 columns ``variant``, ``seed`` and ``sample`` in front. A table of a variant's questions has a part for each seed, with
 the column ``seed``. Each part is a row group of its own, so that reading a part does not read the others.
 """
@@ -34,8 +34,8 @@ class Part(PathLike[str]):
 
     Examples
     --------
-    >>> str(Part(Path("scores.parquet"), Cell("noise", seed=1)))
-    'scores.parquet (noise, seed 1)'
+    >>> str(Part(Path("replies.parquet"), Cell("noise", seed=1)))
+    'replies.parquet (noise, seed 1)'
     >>> str(Part(Path("noise.parquet"), 1))
     'noise.parquet (seed 1)'
     """
@@ -195,11 +195,11 @@ def write_cells(path: str | Path, schema: pa.Schema, cells: Iterable[tuple[Cell,
 
 
 def cells_in(path: str | Path) -> list[Cell]:
-    """Return the cells of a table of replies or scores, in its order. Raises as `read_columns` does."""
+    """Return the cells of a table of replies or answers, in its order. Raises as `read_columns` does."""
     found = read_columns(path, CELL).group_by(CELL.names, use_threads=False).aggregate([])
     return [Cell(**row) for row in found.to_pylist()]
 
 
 def has_rows(part: Part) -> bool:
-    """Whether a table of replies or scores exists and has rows of a cell."""
+    """Whether a table of replies or answers exists and has rows of a cell."""
     return part.path.is_file() and part.of in cells_in(part.path)

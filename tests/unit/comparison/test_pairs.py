@@ -1,4 +1,4 @@
-"""Paired comparisons from tables of scores, of the dual accuracy, and of a small run."""
+"""Paired comparisons from tables of answers, of the dual accuracy, and of a small run."""
 
 from __future__ import annotations
 
