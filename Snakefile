@@ -50,9 +50,8 @@ rule all:
         REPLIES,
         ENGINES,
         JUDGEMENTS,
-        SCORES,
+        ANSWERS,
         METRICS,
-        CONFIDENCES,
 
 
 # Which variants released files have is known when they are there, so that a first run only fetches them.

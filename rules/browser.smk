@@ -4,9 +4,8 @@
 rule question_browser:
     input:
         variants=TARGETS.variant_tables(),
-        scores=SCORES,
+        answers=ANSWERS,
         replies=REPLIES,
-        confidences=CONFIDENCES,
         engines=ENGINES,
     output:
         page="<results>/report/questions.html",

@@ -97,12 +97,8 @@ QUESTIONS = expand(
 IMAGES = expand("<data>/questions/{benchmark}/images", benchmark=PARAMS.benchmarks)
 REPLIES = TARGETS.per_pair("<results>/replies/{model}/{benchmark}/replies.parquet")
 ENGINES = TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json")
-SCORES = TARGETS.per_pair("<results>/scores/{model}/{benchmark}/scores.parquet")
 ANSWERS = TARGETS.per_pair("<results>/answers/{model}/{benchmark}/answers.parquet")
 METRICS = TARGETS.per_pair("<results>/metrics/{model}/{benchmark}/metrics.parquet")
-CONFIDENCES = TARGETS.per_pair(
-    "<results>/confidence/{model}/{benchmark}/confidence.parquet"
-)
 REVISIONS = {name: data_revision(name, PARAMS.data(name)) for name in PARAMS.benchmarks}
 CHECKS = expand("<results>/checks/{benchmark}.json", benchmark=PARAMS.benchmarks)
 

@@ -1,12 +1,11 @@
-# Compute confidences, and metrics with intervals from answers, and write the summaries for people, DVC and the report.
+# Compute metrics with intervals from answers, and write the summaries for people, DVC and the report.
 
 
 rule measure:
     input:
         "<results>/answers/{model}/{benchmark}/answers.parquet",
     output:
-        metrics="<results>/metrics/{model}/{benchmark}/metrics.parquet",
-        confidence="<results>/confidence/{model}/{benchmark}/confidence.parquet",
+        "<results>/metrics/{model}/{benchmark}/metrics.parquet",
     log:
         "<logs>/measure/{model}/{benchmark}.log",
     group:
@@ -91,7 +90,7 @@ rule compare:
 rule compare_models:
     input:
         variants=TARGETS.variant_tables(),
-        scores=SCORES,
+        answers=ANSWERS,
     output:
         "<results>/model_comparison.parquet",
     log:

@@ -60,8 +60,9 @@ rule import_released:
 rule reply_tables:
     input:
         variants=lambda wildcards: TARGETS.variant_tables(wildcards.benchmark),
-        scores=lambda wildcards: TARGETS.per_pair(
-            "<results>/scores/{model}/{benchmark}/scores.parquet", wildcards.benchmark
+        answers=lambda wildcards: TARGETS.per_pair(
+            "<results>/answers/{model}/{benchmark}/answers.parquet",
+            wildcards.benchmark,
         ),
     output:
         tables=expand("<results>/released/{{benchmark}}/{table}.csv", table=COMPARED),
@@ -78,7 +79,7 @@ rule reply_tables:
         ),
         code=FUNCTIONS.code("compare", "reply_tables.py"),
         folder=f"{RESULTS}/variants/{{benchmark}}",
-        scores=f"{RESULTS}/scores",
+        answers=f"{RESULTS}/answers",
         out=subpath(output[0], parent=True),
     script:
         "scripts/reply_tables.py"

@@ -8,7 +8,7 @@ rule error_table:
     input:
         tags=f"reviews/{PARAMS.edition}/errors/{{model}}/{{benchmark}}/{{variant}}-seed{{seed}}.jsonl",
         questions="<results>/variants/{benchmark}/{variant}.parquet",
-        scores="<results>/scores/{model}/{benchmark}/scores.parquet",
+        answers="<results>/answers/{model}/{benchmark}/answers.parquet",
         replies="<results>/replies/{model}/{benchmark}/replies.parquet",
     output:
         "<results>/errors/{model}/{benchmark}/{variant}-seed{seed}.csv",

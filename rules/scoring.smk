@@ -49,8 +49,7 @@ rule parse:
         replies="<results>/replies/{model}/{benchmark}/replies.parquet",
         judgements=JUDGEMENTS,
     output:
-        scores="<results>/scores/{model}/{benchmark}/scores.parquet",
-        answers="<results>/answers/{model}/{benchmark}/answers.parquet",
+        "<results>/answers/{model}/{benchmark}/answers.parquet",
     log:
         "<logs>/parse/{model}/{benchmark}.log",
     group:

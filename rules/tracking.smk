@@ -9,7 +9,7 @@ rule track:
             "<data>/questions/{benchmark}/questions.parquet",
             benchmark=PARAMS.benchmarks,
         ),
-        scores=SCORES,
+        answers=ANSWERS,
         replies=REPLIES,
         engines=ENGINES,
         figures=rules.report.output.figures,

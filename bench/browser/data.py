@@ -1,4 +1,4 @@
-"""Tables of a large run with invented replies: questions, replies and scores as the workflow writes them.
+"""Tables of a large run with invented replies: questions, replies and answers as the workflow writes them.
 
 A few sets of replies are written for each variant, and the models share them as hard links.
 """
@@ -9,7 +9,10 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
+
 from known_unknowns import config, tables
+from known_unknowns.benchmark.answer_columns import answer_schema
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.records import (
@@ -27,6 +30,8 @@ from known_unknowns.records import (
     Reply,
     Score,
 )
+from known_unknowns.scoring.answers import answer_table
+from known_unknowns.scoring.dialogues import ScoresByTurn
 
 BENCHMARK = "humblebench"
 VARIANTS = (
@@ -59,25 +64,26 @@ def write(folder: Path, chosen: Params, questions: int, sets: int) -> None:
     dice = random.Random(0)
     asked = [_question(number, dice) for number in range(questions)]
     replies: list[dict[Cell, list[AnsweredTurn]]] = [{} for _ in range(sets)]
-    scores: list[dict[Cell, list[Score]]] = [{} for _ in range(sets)]
+    answers: list[dict[Cell, pa.Table]] = [{} for _ in range(sets)]
     for variant in chosen.variants(BENCHMARK):
         cell = Cell(variant, 0)
         varied = [_without_answer(question) if variant.startswith("nota") else question for question in asked]
         tables.write_variant(folder / "variants" / BENCHMARK / f"{variant}.parquet", {0: varied})
         for part in range(sets):
             replies[part][cell] = [_turn(question, dice) for question in varied]
-            scores[part][cell] = [
-                _score(q, turn, parser, dice)
-                for q, turn in zip(varied, replies[part][cell], strict=True)
-                for parser in chosen.parsers
-            ]
+            pairs = [(question, [turn]) for question, turn in zip(varied, replies[part][cell], strict=True)]
+            scores: dict[str, ScoresByTurn] = {parser: {} for parser in chosen.parsers}
+            for question, (turn,) in pairs:
+                for parser in chosen.parsers:
+                    scores[parser][question.id, 0] = _score(question, turn, parser, dice)
+            answers[part][cell] = answer_table(BENCHMARK, pairs, chosen.parsers, scores, file=folder)
     files = EditionFiles(folder, folder)
     for part in range(sets):
         first, *others = chosen.models[part::sets]
         tables.write_replies(files.replies(first, BENCHMARK), replies[part])
-        tables.write_scores(files.scores(first, BENCHMARK), scores[part])
+        tables.write_cells(files.answers(first, BENCHMARK), answer_schema(BENCHMARK), answers[part].items())
         for other in others:
-            for path in (files.replies, files.scores):
+            for path in (files.replies, files.answers):
                 path(other, BENCHMARK).parent.mkdir(parents=True, exist_ok=True)
                 path(other, BENCHMARK).hardlink_to(path(first, BENCHMARK))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import yaml
 
@@ -32,7 +33,7 @@ _QUESTIONS = (
     r"(?:/(?:questions|(?P<variant>[^/]+)))?(?:/seed(?P<seed>\d+))?\.parquet"
 )
 _CELL = (
-    r"(?:.*/)?(?:replies|scores)/(?P<model>[^/]+)/(?P<benchmark>[^/]+)/"
+    r"(?:.*/)?(?:replies|scores|answers)/(?P<model>[^/]+)/(?P<benchmark>[^/]+)/"
     r"(?:(?P<variant>[^/]+)/seed(?P<seed>\d+)|[^/]+)\.parquet"
 )
 
@@ -127,6 +128,8 @@ def read_run(root: Path) -> dict[str, pa.Table]:
             name, _, inner = path.relative_to(root / folder).as_posix().partition("/")
             table = pq.ParquetFile(path).read()
             table = table.rename_columns([RENAMED.get(column, column) for column in table.column_names])
+            if "turns" in table.column_names:
+                table = _scores(table)
             kind = next((kind for kind in KINDS[:-2] if set(kind.marks) <= set(table.column_names)), None)
             if kind and kind.name == "questions":  # editions with the same data ask the same questions
                 data = _data_of(root, name) if folder == "results" else name
@@ -150,6 +153,15 @@ def read_run(root: Path) -> dict[str, pa.Table]:
         rows = [{"data": data, "sha256": digest, "name": name} for (data, digest), name in names.items()]
         found[kind_name] = pa.Table.from_pylist(rows, pa.schema([(c, pa.string()) for c in ("data", "sha256", "name")]))
     return found
+
+
+def _scores(answers: pa.Table) -> pa.Table:
+    """Return what the answers have of each turn, which formerly was a table of its own."""
+    turns = pa.Table.from_struct_array(pc.list_flatten(answers["turns"]).combine_chunks())
+    row_of_turn = pc.list_parent_indices(answers["turns"])
+    for name in ("variant", "seed", "sample", "question_id", "parser"):
+        turns = turns.append_column(name, answers[name].take(row_of_turn))
+    return turns
 
 
 def _data_of(root: Path, edition: str) -> str:

@@ -14,7 +14,7 @@ with job(snakemake):
     write_error_table(
         f"wrong answers of {wildcards.model} to {wildcards.benchmark}, {wildcards.variant}",
         Part(Path(files.questions), cell.seed),
-        Part(Path(files.scores), cell),
+        Part(Path(files.answers), cell),
         Part(Path(files.replies), cell),
         images=Path(snakemake.params.images),
         tags=Path(files.tags),

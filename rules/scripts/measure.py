@@ -1,4 +1,4 @@
-"""Compute every metric of a model on a benchmark with its confidence interval, and the confidence in each answer."""
+"""Compute every metric of a model on a benchmark with its confidence interval."""
 
 from pathlib import Path
 
@@ -13,11 +13,10 @@ with job(snakemake) as settings:
         snakemake.wildcards.model,
         snakemake.wildcards.benchmark,
         answers=Path(snakemake.input[0]),
-        out=Path(snakemake.output.metrics),
+        out=Path(snakemake.output[0]),
         cells=[Cell(*cell) for cell in settings["cells"]],
         parsers=settings["parsers"],
         confidence_level=settings["confidence_level"],
         variants=settings["variants"],
         protocols={name: ResolvedProtocol(**entry) for name, entry in settings["protocols"].items()},
-        confidence=Path(snakemake.output.confidence),
     )

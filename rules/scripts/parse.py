@@ -1,4 +1,4 @@
-"""Parse every reply of a model to a benchmark with every parser, and write the scores and the answers."""
+"""Parse every reply of a model to a benchmark with every parser, and write the answers."""
 
 from pathlib import Path
 
@@ -12,10 +12,9 @@ with job(snakemake) as settings:
     parse(
         Path(snakemake.params.folder),
         Path(snakemake.input.replies),
-        Path(snakemake.output.scores),
+        Path(snakemake.output[0]),
         cells=[Cell(*cell) for cell in settings["cells"]],
         parsers=settings["parsers"],
         judgements=Path(judgements[0]) if judgements else None,
         kept=settings["kept"],
-        answers=Path(snakemake.output.answers),
     )

@@ -11,6 +11,6 @@ with job(snakemake) as settings:
         configuration(settings),
         snakemake.wildcards.benchmark,
         variants=Path(snakemake.params.folder),
-        scores=Path(snakemake.params.scores),
+        answers=Path(snakemake.params.answers),
         out=Path(snakemake.params.out),
     )

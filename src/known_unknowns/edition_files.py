@@ -68,17 +68,9 @@ class EditionFiles:
         """Return the folder of the records of a model's shards of a benchmark."""
         return self.results / "shards" / model / benchmark
 
-    def scores(self, model: str, benchmark: str) -> Path:
-        """Return the table of the scores of these replies."""
-        return scores_table(self.results / "scores", model, benchmark)
-
     def answers(self, model: str, benchmark: str) -> Path:
         """Return the table of a model's answers to a benchmark, of which its metrics are computed."""
-        return self.results / "answers" / model / benchmark / "answers.parquet"
-
-    def confidence(self, model: str, benchmark: str) -> Path:
-        """Return the table of a model's confidences in its replies to a benchmark."""
-        return self.results / "confidence" / model / benchmark / "confidence.parquet"
+        return answers_table(self.results / "answers", model, benchmark)
 
     def metrics(self, model: str, benchmark: str) -> Path:
         """Return the table of a model's metrics on a benchmark."""
@@ -95,9 +87,9 @@ def replies_table(replies: Path, model: str, benchmark: str) -> Path:
     return replies / model / benchmark / "replies.parquet"
 
 
-def scores_table(scores: Path, model: str, benchmark: str) -> Path:
-    """Return the table of a model's scores on a benchmark, in the edition's folder of scores."""
-    return scores / model / benchmark / "scores.parquet"
+def answers_table(answers: Path, model: str, benchmark: str) -> Path:
+    """Return the table of a model's answers to a benchmark, in the edition's folder of answers."""
+    return answers / model / benchmark / "answers.parquet"
 
 
 def model_of(metrics: Path) -> str:

@@ -1,4 +1,4 @@
-"""The records of every benchmark: Question, Turn, Reply, Score, Confidence and Metric.
+"""The records of every benchmark: Question, Turn, Reply, Score, Answer and Metric.
 
 They are frozen dataclasses that need only the standard library. `known_unknowns.tables` has their Parquet schemas and
 checks them whenever a table is read or written.
@@ -7,7 +7,7 @@ checks them whenever a table is read or written.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeGuard
@@ -31,6 +31,8 @@ OVERALL = "Overall"
 """The `Metric.category` of a value over all categories."""
 LIKELIHOOD = "likelihood"
 """The parser that reads the labels' probabilities instead of the reply's text."""
+NO_INPUT = "no reply has what the parser needs"
+"""The `Answer.undefined` of a parser without input."""
 JUDGE = "judge"
 """The parser that asks a model, by its name in params.yaml."""
 
@@ -431,16 +433,16 @@ class Answer:
         Those of the question.
     outcome : str
         One of `OUTCOMES`. Only the outcomes "answered" and "refused" have a choice.
-    label : str
-        The parsed label; "" if there is none.
-    choice : int
-        Index of the chosen option; -1 if none was chosen.
+    label : str, optional
+        The parsed label, as in `Score`.
+    choice : int, optional
+        Index of the chosen option.
     chosen_text : str, optional
         The text of the chosen option.
     correct : bool
         Whether the choice is the answer.
-    right_label, refusal_label : str
-        Labels of the right option and of the refusal; "" if there is none.
+    right_label, refusal_label : str, optional
+        Labels of the right option and of the refusal; None if there is no such option.
     refusal_is_correct : bool
         Whether the refusal is the answer.
     chance : float
@@ -454,14 +456,23 @@ class Answer:
     forced_correct : bool
         Whether that answer is right.
     undefined : str
-        Why the parser's metrics of this variant and seed are undefined; "" if they are defined.
+        Why the parser's metrics of this variant and seed are undefined; "" if they are defined, `NO_INPUT` if the
+        parser had nothing to read.
     label_mass : float, optional
         The probability of all labels together (`known_unknowns.scoring.likelihood.label_mass`).
     label_follows_text : bool
         Whether the log-probabilities of the labels are not those at the reply's beginning
         (`known_unknowns.scoring.likelihood.label_follows_text`).
+    turns : sequence of tuple
+        What the parser parsed of each turn with options, this answer's included: turn, step, outcome, label, choice,
+        correct. Empty without input.
     would_be_right : bool, optional
-        As in `Confidence`, as are the sources of confidence that follow. None under other parsers than "robust".
+        Whether the answer is right if there must be one: that of an attempt; of a refusal the answer without the
+        refusal option; False if it refuses or abstains and no option but the refusal is right. None if it is unknown,
+        and under other parsers than "robust".
+    letters, option_text, option_text_sum, verbalised : float, optional
+        Confidences from 0 to 1 (docs/metrics.md#confidence), under the parser "robust". ``option_text_sum`` is that of
+        the sum of the log-probabilities, without a division by the number of tokens.
     option_text_error, verbalised_error : str, optional
         The error of the turn that asks for these confidences; "" without one, and None if there was no such turn.
     """
@@ -471,12 +482,12 @@ class Answer:
     category: str
     group: str
     outcome: str
-    label: str
-    choice: int
+    label: str | None
+    choice: int | None
     chosen_text: str | None
     correct: bool
-    right_label: str
-    refusal_label: str
+    right_label: str | None
+    refusal_label: str | None
     refusal_is_correct: bool
     chance: float
     options: str
@@ -485,6 +496,7 @@ class Answer:
     undefined: str
     label_mass: float | None
     label_follows_text: bool
+    turns: Sequence[tuple[int, str, str, str | None, int | None, bool]]
     would_be_right: bool | None = None
     letters: float | None = None
     option_text: float | None = None
@@ -492,41 +504,6 @@ class Answer:
     verbalised: float | None = None
     option_text_error: str | None = None
     verbalised_error: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Confidence:
-    """The confidences of one reply to a question, under the robust parser (docs/metrics.md#confidence).
-
-    Parameters
-    ----------
-    question_id : str
-        The question.
-    outcome : str
-        One of `OUTCOMES`.
-    correct : bool
-        Whether the choice is the answer.
-    attempted : bool
-        Whether the reply chooses an option other than the refusal.
-    would_be_right : bool, optional
-        Whether the answer is right if there must be one: that of an attempt; of a refusal the answer without the
-        refusal option; False if it refuses or abstains and no option but the refusal is right. None if it is unknown.
-    option_text, option_text_sum, letters, samples, verbalised, refusal : float, optional
-        Confidences from 0 to 1, by source; None if unknown. ``option_text_sum`` is that of the sum of the
-        log-probabilities, without a division by the number of tokens.
-    """
-
-    question_id: str
-    outcome: str
-    correct: bool
-    attempted: bool
-    would_be_right: bool | None
-    option_text: float | None
-    option_text_sum: float | None
-    letters: float | None
-    samples: float | None
-    verbalised: float | None
-    refusal: float | None
 
 
 @dataclass(frozen=True, slots=True)

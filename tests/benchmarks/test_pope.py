@@ -66,13 +66,13 @@ def test_yes_and_no_from_the_published_files_to_the_metrics(pope, tmp_path, mode
     for number in range(3):
         (raw / f"{number}.png").write_bytes(png((number, 90, 30)))
     questions, variant_folder, out = (tmp_path / name for name in ("questions", "variants", "out"))
-    replies, scores, answers = (out / f"{name}.parquet" for name in ("replies", "scores", "answers"))
+    replies, answers = (out / f"{name}.parquet" for name in ("replies", "answers"))
     loaded = [variants.original(question) for question in pope.load(raw, questions)]
     assert len(loaded) == 5
     tables.write_variant(variant_folder / "original.parquet", {0: loaded})
     params, metrics, journal = configured(), tmp_path / "metrics.parquet", tmp_path / "journal.jsonl"
     infer(params, model, "pope", questions=questions, variants=variant_folder, out=out, journal=journal)
-    parse(variant_folder, replies, scores, cells=params.cells("pope"), parsers=PARSERS, answers=answers)
+    parse(variant_folder, replies, answers, cells=params.cells("pope"), parsers=PARSERS)
     measure(params, model, "pope", answers=answers, out=metrics)
     for parser in PARSERS:
         found = {

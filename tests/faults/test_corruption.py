@@ -22,7 +22,7 @@ from known_unknowns.report import checks
 from known_unknowns.workflow import configuration
 from known_unknowns.workflow.error_line import error_line
 from known_unknowns.workflow.opening import mlflow_page
-from tests.cells import ONE
+from tests.cells import ONE, write_answers
 from tests.factories import question
 from tests.paths import ROOT
 
@@ -50,10 +50,12 @@ TABLES = {
         lambda path: tables.write_questions(path, [question(str(i), answer=i % 5) for i in range(20)]),
         tables.read_questions,
     ),
-    "scores": (
-        lambda path: tables.write_scores(
+    "answers": (
+        lambda path: write_answers(
             path,
-            {ONE: [Score(str(i), 0, "answer", "robust", "answered", "AB"[i % 2], i % 2, not i % 2) for i in range(20)]},
+            "original",
+            0,
+            [Score(str(i), 0, "answer", "robust", "answered", "AB"[i % 2], i % 2, not i % 2) for i in range(20)],
         ),
         tables.read_scores,
     ),

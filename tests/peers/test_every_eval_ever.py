@@ -91,11 +91,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Params]:
         cells = cells_of(params, MODEL, benchmark, folder)
         with Journal(root / "journal.jsonl") as journal:
             outcome = run(cells, Replies(), journal, folder=files.questions(benchmark))
-        replies, scores = files.replies(MODEL, benchmark), files.scores(MODEL, benchmark)
+        replies, answers = files.replies(MODEL, benchmark), files.answers(MODEL, benchmark)
         tables.write_replies(replies, outcome.replies)
         files.engine(MODEL, benchmark).write_text(json.dumps({"facts": {"decoding": DECODING}}))
-        answers = files.answers(MODEL, benchmark)
-        parse(folder, replies, scores, cells=list(cells), parsers=["official", "robust"], answers=answers)
+        parse(folder, replies, answers, cells=list(cells), parsers=["official", "robust"])
         out = files.metrics(MODEL, benchmark)
         measure(params, MODEL, benchmark, answers=answers, out=out)
     return root, params

@@ -72,7 +72,7 @@ def as_question(number: int, text: str, label: str, kind: str, *, image: int = 0
 
 def scored(folder: Path, by_variant: dict[str, list[tuple[Question, str | None]]]) -> list:
     """Write questions and replies, score and measure them; the metrics."""
-    replies, scores = folder / "replies/m/humblebench/replies.parquet", folder / "scores.parquet"
+    replies, answers = folder / "replies/m/humblebench/replies.parquet", folder / "answers.parquet"
     asked_of = folder / "variants"
     for variant, pairs in by_variant.items():
         tables.write_variant(asked_of / f"{variant}.parquet", {0: [question for question, _ in pairs]})
@@ -83,8 +83,8 @@ def scored(folder: Path, by_variant: dict[str, list[tuple[Question, str | None]]
             for q, text in pairs
         ]
         write_replies(replies, variant, 0, asked)
-    cells, answers = [Cell(variant, 0) for variant in by_variant], folder / "answers.parquet"
-    parse(asked_of, replies, scores, cells=cells, parsers=["official"], answers=answers)
+    cells = [Cell(variant, 0) for variant in by_variant]
+    parse(asked_of, replies, answers, cells=cells, parsers=["official"])
     configured = params(list(by_variant), [0], parsers=["official"])
     out = folder / "metrics.parquet"
     measure(configured, "m", "humblebench", answers=answers, out=out)

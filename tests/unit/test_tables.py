@@ -14,7 +14,7 @@ from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.files import atomic_path, write_text
 from known_unknowns.records import AnsweredTurn, Cell, Metric, Reply, Score
-from tests.cells import ONE
+from tests.cells import ONE, write_answers
 from tests.factories import question
 
 
@@ -48,7 +48,7 @@ def test_replies_survive_the_round_trip(tmp_path_factory, reply, labels):
 
 def test_scores_and_metrics_survive_the_round_trip(tmp_path):
     scores = [Score("1", 0, "answer", "robust", "refused", "E", 4, True)]
-    tables.write_scores(tmp_path / "s.parquet", {ONE: scores})
+    write_answers(tmp_path / "s.parquet", "original", 0, scores)
     assert tables.read_scores(tmp_path / "s.parquet") == scores
     where = ("m", "b", "original", None, None, "robust", "Overall", "accuracy_answered")
     metric = Metric(*where, None, None, None, 0, "undefined")
@@ -56,6 +56,18 @@ def test_scores_and_metrics_survive_the_round_trip(tmp_path):
     (read,) = tables.read_metrics(tmp_path / "m.parquet")
     assert read == metric
     assert read.value is None  # undefined is null, never NaN
+
+
+def test_a_table_without_a_field_of_a_list_is_named(tmp_path):
+    """A cast would fill the field with nulls."""
+    path = tmp_path / "answers.parquet"
+    write_answers(path, "original", 0, [Score("1", 0, "answer", "robust", "answered", "A", 0, True)])
+    table = pq.read_table(path)
+    turns = [[{"turn": 0, "step": "answer", "outcome": "answered", "label": "A", "correct": True}]]
+    place = table.column_names.index("turns")
+    pq.write_table(table.set_column(place, "turns", pa.array(turns)), path)
+    with pytest.raises(DataError, match=r"missing column\(s\): turns\.choice"):
+        tables.read_scores(path)
 
 
 def test_the_same_rows_give_the_same_bytes(tmp_path):

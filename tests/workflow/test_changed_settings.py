@@ -172,14 +172,14 @@ def content(path: Path) -> str:
 
 
 def test_removed_models_leave_no_row(finished, tmp_path):
-    """Their replies, scores and metrics stay, for when they are back; nothing of the edition reads them."""
+    """Their replies, answers and metrics stay, for when they are back; nothing of the edition reads them."""
     project = finished[0].twin(tmp_path / "project")
     root = project.root / "results/pocket"
     project.change_params(lambda params: params["editions"]["pocket"].update(models=["oracle"]))
     project.snakemake()
     for name in ("leaderboard.csv", "headline.csv", "metrics.json", "plots/stress_tests.csv", "report/index.html"):
         assert "oracle" in content(root / name), name
-    per_model = ("replies", "scores", "answers", "metrics", "confidence", "probe", "logs", "benchmarks")
+    per_model = ("replies", "answers", "metrics", "probe", "logs", "benchmarks")
     kept = {path for path in root.rglob("*always_a*") if path.relative_to(root).parts[0] not in per_model}
     assert not kept
     of_edition = [

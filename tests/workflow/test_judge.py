@@ -12,7 +12,7 @@ from tests.cells import read_questions, read_scores
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
-SCORES = "results/pocket/scores/hosted/humblebench/scores.parquet"
+ANSWERS = "results/pocket/answers/hosted/humblebench/answers.parquet"
 UNREADABLE = "That depends on the light."
 JUDGEMENTS = (
     '{"answer": "C"}',
@@ -53,7 +53,7 @@ def test_replies_have_the_option_of_a_judgement_or_none(rerun, monkeypatch):
             params["editions"]["pocket"] |= {"models": ["hosted"], "variants": {"humblebench": ["original"]}}
 
         rerun.change_params(change)
-        rerun.snakemake(SCORES)
+        rerun.snakemake(ANSWERS)
         lists = sum(request.path == "/v1/models" for request in server.log)
         judged = sum("DATA " in json.dumps(request.body) for request in server.log if request.method == "POST")
     record = json.loads((rerun.root / "results/pocket/judgements.json").read_text(encoding="utf-8"))
@@ -62,7 +62,7 @@ def test_replies_have_the_option_of_a_judgement_or_none(rerun, monkeypatch):
     assert record["replies"] == judged - probed > len(JUDGEMENTS)
     asked = read_questions(rerun.root / "results/pocket/variants/humblebench", "original")
     expected = {question.id: LABELS[place_of(question.text)] for question in asked}
-    scores = read_scores(rerun.root / SCORES, "original")
+    scores = read_scores(rerun.root / ANSWERS, "original")
     found = {score.question_id: score.label for score in scores if score.parser == "judge"}
     assert found == expected
     assert set(found.values()) == {"B", "C", "E", None}

@@ -56,7 +56,7 @@ def test_every_documented_file_is_written(finished):
             f"metrics/{model}/humblebench/metrics.parquet",
             f"replies/{model}/humblebench/engine.json",
         ]
-        expected += [f"{kind}/{model}/humblebench/{kind}.parquet" for kind in ("replies", "scores")]
+        expected += [f"{kind}/{model}/humblebench/{kind}.parquet" for kind in ("replies", "answers")]
         assert (project.root / f"journal/{model}/humblebench.jsonl").is_file()
     assert [path for path in expected if not (results / path).is_file()] == []
     assert list(results.rglob("*.part")) == []
@@ -104,7 +104,7 @@ def test_no_question_is_lost(finished):
     for model in RESPONDENTS:
         for variant in VARIANTS:
             replies = read_replies(results / f"replies/{model}/humblebench/replies.parquet", variant)
-            scores = read_scores(results / f"scores/{model}/humblebench/scores.parquet", variant)
+            scores = read_scores(results / f"answers/{model}/humblebench/answers.parquet", variant)
             assert sorted(row.question_id for row in replies) == sorted(ids)
             assert Counter(row.question_id for row in scores) == Counter({id: len(PARSERS) for id in ids})
 

@@ -182,6 +182,6 @@ def test_a_job_that_is_ended_continues_and_the_tables_are_those_of_a_local_run(p
         for path in (p.root / "results/pocket/replies/uniform/humblebench/replies.parquet" for p in (project, local))
     )
     assert here == there
-    scores = [p.root / "results/pocket/scores/uniform/humblebench/scores.parquet" for p in (project, local)]
-    assert tables.read_scores(scores[0]) == tables.read_scores(scores[1])
+    answers = [p.root / "results/pocket/answers/uniform/humblebench/answers.parquet" for p in (project, local)]
+    assert tables.read_scores(answers[0]) == tables.read_scores(answers[1])
     assert tables.read_metrics(project.root / METRICS) == tables.read_metrics(local.root / METRICS)

@@ -39,7 +39,7 @@ CHANGES = {
     "parsers": (
         {"parsers": ["official"]},
         # The protocol of the other benchmark asks again after a refusal, which the parsers decide.
-        [f"{RESULTS}/scores/uniform/humblebench/scores.parquet", REPLIES.format("multiple_choice")],
+        [f"{RESULTS}/answers/uniform/humblebench/answers.parquet", REPLIES.format("multiple_choice")],
     ),
     "the confidence of intervals": (
         {"statistics.confidence": 0.9},

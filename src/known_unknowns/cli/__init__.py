@@ -45,7 +45,7 @@ COMMANDS = {
     "known_unknowns.cli.results": {
         "open": "Open the report; print commands that serve it.",
         "metrics": "Write metrics of a finished run as CSV.",
-        "tables": "Write tables for a paper: LaTeX, Markdown or CSV.",
+        "tables": "Write tables for a paper, or confidences as CSV.",
     },
     "known_unknowns.cli.exchange": {
         "check": "Check params.yaml, or a benchmark's published files.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -48,7 +49,7 @@ def check(
         return
     checked = configuration.load(params, edition=edition)
     if what == "params":
-        for note in prerequisites.checked(checked)[1]:
+        for note in [*prerequisites.checked(checked)[1], *_of_earlier_versions(EditionFiles.of(checked).results)]:
             print(_printable(note))
         print(
             f"{params} is valid: edition {checked.edition}, benchmarks {', '.join(checked.benchmarks)}, "
@@ -64,6 +65,14 @@ def check(
         print(f"{what}: {source.repository}, {at}", file=sys.stderr)
     found = checks.check(what, folder, settings=settings, edition=checked.edition)
     _report(found, as_json=as_json)
+
+
+def _of_earlier_versions(results: Path) -> list[str]:
+    """Name the folders of results of an earlier version, which nothing reads."""
+    folders = [folder.as_posix() for folder in (results / "scores", results / "confidence") if folder.is_dir()]
+    if not folders:
+        return []
+    return [f"{' and '.join(folders)}: of an earlier version, no longer read; remove with  rm -r {shlex.join(folders)}"]
 
 
 def _report(found: CheckResult, *, as_json: bool) -> None:

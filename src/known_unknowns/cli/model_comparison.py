@@ -49,7 +49,7 @@ def compare_models(
       known-unknowns compare-models MODEL --parser official --parser robust
     """
     chosen = prerequisites.as_run(configuration.load(params, edition=edition))
-    for name in models or ():  # a model that was removed from the edition may have scores
+    for name in models or ():  # a model that was removed from the edition may have answers
         if name not in chosen.models:
             raise ConfigError(unknown_name(name, chosen.models), path="MODEL")
     selection = Selection(

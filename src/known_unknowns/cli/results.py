@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Annotated
 
@@ -9,11 +10,16 @@ import typer
 
 from known_unknowns.cli.options import PARAMS, Edition, ParamsFile
 from known_unknowns.comparison import exported_tables
-from known_unknowns.edition_files import benchmark_of, model_of
+from known_unknowns.config import Params
+from known_unknowns.edition_files import EditionFiles, benchmark_of, model_of
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.files import write_text
+from known_unknowns.metrics.answers import confidences
+from known_unknowns.metrics.confidence_sources import confidence_table
 from known_unknowns.metrics.summary import write_all_metrics
 from known_unknowns.workflow import configuration, opening
+
+_TABLES = ("paper", "confidence")
 
 
 def open(
@@ -78,6 +84,7 @@ def metrics(
 
 
 def tables(
+    what: Annotated[str, typer.Argument(metavar="[paper|confidence]", help="The tables to write.")] = "paper",
     out: Annotated[Path, typer.Option("--out", help="The folder to write to.")] = Path("paper_tables"),
     format: Annotated[str, typer.Option(help="latex, markdown or csv.")] = "latex",
     params: ParamsFile = PARAMS,
@@ -88,15 +95,37 @@ def tables(
     Every number has its interval; CSV also has n, method, published number and verdict. Tables of LaTeX need the
     packages array and booktabs.
 
+    With "confidence", write CSV files with the confidence in each answer, from every source: one for each model and
+    benchmark.
+
     \b
     Example:
       known-unknowns tables --edition pocket --format markdown --out paper_tables
     """
+    if what not in _TABLES:
+        raise ConfigError(unknown_name(what, _TABLES), path="tables")
     if format not in exported_tables.FORMATS:
         raise ConfigError(unknown_name(format, exported_tables.FORMATS), path="--format")
     suffix, written_as = exported_tables.FORMATS[format]
     settings = configuration.load(params, edition=edition)
+    if what == "confidence":
+        _write_confidences(settings, out)
+        return
     for table in exported_tables.of_run(settings, Path("results", settings.edition)):
         path = out / f"{table.name}{suffix}"
         write_text(path, written_as(table))
+        print(path)
+
+
+def _write_confidences(params: Params, out: Path) -> None:
+    """Write the confidence in each answer of each model to each benchmark. DataError if nothing was answered."""
+    files = EditionFiles.of(params)
+    pairs = itertools.product(params.models, params.benchmarks)
+    answered = [pair for pair in pairs if files.answers(*pair).is_file()]
+    if not answered:
+        raise DataError(f"no answers here yet; run  make run EDITION={params.edition}  first", file=files.results)
+    for model, benchmark in answered:
+        table = confidence_table(confidences(files.answers(model, benchmark), benchmark))
+        path = out / "confidence" / model / f"{benchmark}.csv"
+        write_text(path, table.to_csv(index=False, lineterminator="\n"))
         print(path)

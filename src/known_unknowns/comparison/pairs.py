@@ -1,4 +1,4 @@
-"""Paired comparisons of models, variants or parsers on the same questions, from the tables of scores of a run."""
+"""Paired comparisons of models, variants or parsers on the same questions, from the tables of answers of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from known_unknowns import tables
-from known_unknowns.comparison.last_answers import last_answers
 from known_unknowns.comparison.paired_rows import (
     PairedRow,
     Series,
@@ -43,23 +42,23 @@ class Answers:
 
 
 def read_answers(
-    variants: Path, scores: Path, *, model: str, variant: str, parsers: Sequence[str], repeats: Iterable[Repeat]
+    variants: Path, answers: Path, *, model: str, variant: str, parsers: Sequence[str], repeats: Iterable[Repeat]
 ) -> list[Answers]:
-    """Read the answers of a model to a variant, as each parser parsed them. A parser without scores is left out.
+    """Read the answers of a model to a variant, as each parser parsed them. A parser without input is left out.
 
-    ``variants`` is the benchmark's folder of variants and ``scores`` the table of the model's scores on it. The
-    ``repeats`` are read as far as they were scored. DataError if there are no scores, a question has no score, or the
+    ``variants`` is the benchmark's folder of variants and ``answers`` the table of the model's answers to it. The
+    ``repeats`` are read as far as they were parsed. DataError if there are no answers, a question has none, or the
     repeats differ in their questions.
     """
-    scored = tables.cells_in(scores) if scores.is_file() else []
-    cells = [cell for cell in sorted(Cell(variant, *repeat) for repeat in repeats) if cell in scored]
+    known = tables.cells_in(answers) if answers.is_file() else []
+    cells = [cell for cell in sorted(Cell(variant, *repeat) for repeat in repeats) if cell in known]
     if not cells:
-        raise DataError(f"no scores of the variant {variant!r}; run the workflow first", file=scores)
+        raise DataError(f"no answers to the variant {variant!r}; run the workflow first", file=answers)
     questions = [_questions(asked(variants, variant, cell.seed)) for cell in cells]
     ids, groups, refusal_is_right = questions[0]
     correct: dict[str, dict[Repeat, np.ndarray]] = {parser: {} for parser in parsers}
     for cell, (of_cell, _, _) in zip(cells, questions, strict=True):
-        file = tables.Part(scores, cell)
+        file = tables.Part(answers, cell)
         if of_cell != ids:
             raise DataError("other questions than those of another seed; make the variants again", file=file)
         for parser, flags in _correct(file, ids, parsers).items():
@@ -79,9 +78,8 @@ def _questions(part: tables.Part) -> tuple[tuple[str, ...], np.ndarray, np.ndarr
 
 
 def _correct(file: tables.Part, ids: Sequence[str], parsers: Sequence[str]) -> dict[str, np.ndarray]:
-    """Whether the last answer to each question is correct, by parser; without the parsers that have no scores."""
-    columns = ("question_id", "turn", "step", "parser", "correct")
-    answers = last_answers(tables.read_columns(file, tables.SCORES, columns).to_pandas())
+    """Whether the answer to each question is correct, by parser; without the parsers that had no input."""
+    answers = tables.read_answers(file, ["question_id", "parser", "correct"])
     right = {}
     for parser in (parser for parser in parsers if (answers.parser == parser).any()):
         flags = answers[answers.parser == parser].set_index("question_id").correct
@@ -220,7 +218,7 @@ class Selection:
 
 
 def compare_selection(params: Params, selection: Selection, files: EditionFiles) -> list[PairedRow]:
-    """Compare what was selected, in all pairs. DataError if scores are missing.
+    """Compare what was selected, in all pairs. DataError if answers are missing.
 
     Variants without content (`Variant.content_free`) are left out. Models are also compared by their dual accuracy of
     answerable questions on two selected variants (`known_unknowns.metrics.dual`); the variant of such a row is
@@ -270,7 +268,7 @@ def _read(params: Params, selection: Selection, benchmark: str, files: EditionFi
             if variant not in left_out and (not selection.variants or variant in selection.variants):
                 yield from read_answers(
                     files.variants(benchmark),
-                    files.scores(model, benchmark),
+                    files.answers(model, benchmark),
                     model=model,
                     variant=variant,
                     parsers=list(dict.fromkeys(selection.parsers)),

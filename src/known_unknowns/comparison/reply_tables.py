@@ -26,12 +26,11 @@ import numpy as np
 import pandas as pd
 
 from known_unknowns import tables
-from known_unknowns.edition_files import asked, scores_table
+from known_unknowns.edition_files import answers_table, asked
 from known_unknowns.errors import DataError
 from known_unknowns.files import write_text
 from known_unknowns.metrics.paired import paired_difference
-from known_unknowns.records import ABSTAINED, FAILED, REFUSED, Cell, Question, Score
-from known_unknowns.scoring.dialogues import final_scores
+from known_unknowns.records import ABSTAINED, FAILED, REFUSED, Cell, Question
 from known_unknowns.variants.of_benchmark import content_free
 
 if TYPE_CHECKING:
@@ -69,18 +68,18 @@ class Variant:
     content_free: bool = False
 
 
-def write_tables(params: Params, benchmark: str, *, variants: Path, scores: Path, out: Path) -> None:
+def write_tables(params: Params, benchmark: str, *, variants: Path, answers: Path, out: Path) -> None:
     """Write the tables of the module's docstring. A table without rows has its header only.
 
-    ``variants`` is the benchmark's folder of variants, ``scores`` the edition's folder of scores; of each variant, the
-    first seed counts.
+    ``variants`` is the benchmark's folder of variants, ``answers`` the edition's folder of answers; of each variant,
+    the first seed counts.
 
     Raises
     ------
     DataError
-        If scores are missing, or are not those of the questions.
+        If answers are missing, or are not those of the questions.
     """
-    by_variant = {name: _read(params, benchmark, name, variants, scores) for name in params.variants(benchmark)}
+    by_variant = {name: _read(params, benchmark, name, variants, answers) for name in params.variants(benchmark)}
     base = next((v for name, v in by_variant.items() if params.variant(name).function == "original"), None)
     as_published = [] if base is None else list(_questions(base))
     number, right = _QUESTION.index("models"), _QUESTION.index("right")
@@ -96,37 +95,39 @@ def write_tables(params: Params, benchmark: str, *, variants: Path, scores: Path
         write_text(out / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
 
 
-def _read(params: Params, benchmark: str, variant: str, variants: Path, scores: Path) -> Variant:
+def _read(params: Params, benchmark: str, variant: str, variants: Path, answers: Path) -> Variant:
     cell = Cell(variant, params.seeds_of(benchmark, variant)[0])
     models = [model for model in params.models if cell in params.cells(benchmark, model)]
     if not models:
         return Variant(variant, pd.Series(dtype=int), (), {})
     questions = tables.read_questions(asked(variants, variant, cell.seed))
     ids = [question.id for question in questions]
-    answers = {}
+    by_parser = {}
     for model in models:
-        file = tables.Part(scores_table(scores, model, benchmark), cell)
-        of_model = final_scores(tables.read_scores(file))
-        for parser in (parser for parser in _PARSERS if parser in of_model):
-            if of_model[parser].keys() != set(ids):
-                raise DataError("not the scores of these questions; score again", file=file)
-            answers[model, parser] = _answers([of_model[parser][question] for question in ids])
+        file = tables.Part(answers_table(answers, model, benchmark), cell)
+        of_model = tables.read_answers(file, ["question_id", "parser", "outcome", "choice", "correct"])
+        for parser in _PARSERS:
+            of_parser = of_model[of_model["parser"] == parser].set_index("question_id")
+            if of_parser.empty:
+                continue
+            if of_parser.index.tolist() != ids:
+                raise DataError("not the answers to these questions; score again", file=file)
+            by_parser[model, parser] = _answers(of_parser)
     groups = np.unique([question.group for question in questions], return_inverse=True)[1]
     return Variant(
-        variant, pd.Series(groups, index=ids), questions, answers, variant in content_free(params, benchmark)
+        variant, pd.Series(groups, index=ids), questions, by_parser, variant in content_free(params, benchmark)
     )
 
 
-def _answers(scores: Sequence[Score]) -> pd.DataFrame:
-    """The chosen option, -1 if none was, and flags of some outcomes."""
-    by_question = pd.DataFrame(scores).set_index("question_id")
+def _answers(answers: pd.DataFrame) -> pd.DataFrame:
+    """The chosen option, -1 if none was, and flags of some outcomes, by question."""
     return pd.DataFrame(
         {
-            "choice": by_question["choice"].fillna(-1).astype(int),
-            "correct": by_question["correct"],
-            "refused": by_question["outcome"] == REFUSED,
-            "abstained": by_question["outcome"] == ABSTAINED,
-            "failed": by_question["outcome"] == FAILED,
+            "choice": answers["choice"].fillna(-1).astype(int),
+            "correct": answers["correct"],
+            "refused": answers["outcome"] == REFUSED,
+            "abstained": answers["outcome"] == ABSTAINED,
+            "failed": answers["outcome"] == FAILED,
         }
     )
 

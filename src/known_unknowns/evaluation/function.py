@@ -95,9 +95,9 @@ def evaluate(
     check_turns(asking.variants, benchmark, cells, folder / "questions.parquet")
     with Journal(Path(scratch.name, "journal.jsonl")) as journal:
         outcome = run(cells, _FunctionEngine(answer), journal, folder=folder)
-    replies, scores, answers = (of(_NAME, benchmark) for of in (files.replies, files.scores, files.answers))
+    replies, answers = files.replies(_NAME, benchmark), files.answers(_NAME, benchmark)
     tables.write_replies(replies, outcome.replies)
-    parse(varied, replies, scores, cells=list(cells), parsers=_PARSERS, answers=answers)
+    parse(varied, replies, answers, cells=list(cells), parsers=_PARSERS)
     measure(
         _NAME,
         benchmark,
@@ -108,7 +108,6 @@ def evaluate(
         confidence_level=chosen.statistics.confidence,
         variants=asking.variants,
         protocols=asking.protocols,
-        confidence=files.confidence(_NAME, benchmark),
     )
     name = getattr(answer, "__name__", "<lambda>")
     return read(

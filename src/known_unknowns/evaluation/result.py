@@ -127,8 +127,10 @@ class Evaluation:
 
     def _replies(self, cell: Cell) -> pd.DataFrame:
         model, benchmark, files = self._model, self._benchmark, self._files
-        replies, scores = (Part(path(model, benchmark), cell) for path in (files.replies, files.scores))
-        names, rows = reply_rows(files.asked(benchmark, cell.variant, cell.seed), replies, scores, self._params.parsers)
+        replies, answers = (Part(path(model, benchmark), cell) for path in (files.replies, files.answers))
+        names, rows = reply_rows(
+            files.asked(benchmark, cell.variant, cell.seed), replies, answers, self._params.parsers
+        )
         found = pd.DataFrame([list(row) for row in rows], columns=list(names))
         found.insert(0, "variant", cell.variant)
         return found

@@ -24,13 +24,14 @@ from known_unknowns.benchmark import registry
 from known_unknowns.config import HubData, ImportedModel, ModelEntry, OpenAIModel, Params, TransformersModel
 from known_unknowns.config.locked_commits import is_folder_pin
 from known_unknowns.edition_files import EditionFiles
+from known_unknowns.errors import DataError
 from known_unknowns.files import write_text
 from known_unknowns.metrics.dual import DUAL
 from known_unknowns.metrics.proportions import RECOGNISED
 from known_unknowns.metrics.summary import main_parser, shows
-from known_unknowns.records import FAILED, OVERALL, AnsweredTurn, Metric, Question, Score
-from known_unknowns.scoring.dialogues import final_answers, read_scores, read_turns
-from known_unknowns.tables import Part
+from known_unknowns.records import FAILED, OVERALL, AnsweredTurn, Metric, Question
+from known_unknowns.scoring.dialogues import final_answers, read_turns
+from known_unknowns.tables import Part, read_answers
 from known_unknowns.variants.of_benchmark import content_free
 from known_unknowns.version import __version__
 
@@ -191,9 +192,12 @@ def _samples(
             continue
         result = _result_id(*cell, parser, "accuracy")
         asked = files.asked(benchmark, cell.variant, cell.seed)
-        replies, scores = (Part(path(model, benchmark), cell) for path in (files.replies, files.scores))
+        replies, answers = (Part(path(model, benchmark), cell) for path in (files.replies, files.answers))
         pairs = read_turns(asked, replies)
-        scored = read_scores(scores, pairs, [parser])[parser]
+        parsed = read_answers(answers, ["question_id", "parser", "outcome", "label", "correct"])
+        parsed = parsed[parsed["parser"] == parser]
+        if parsed["question_id"].tolist() != [question.id for question, _ in pairs]:
+            raise DataError("not the answers to these questions; delete it and run again", file=answers)
         of_all = {
             "schema_version": SCHEMA_VERSION,
             "evaluation_id": log["evaluation_id"],
@@ -201,16 +205,16 @@ def _samples(
             "evaluation_name": f"{benchmark}.{cell.variant}",
             **({"evaluation_result_id": result} if result in results else {}),
         }
-        for (question, turns), (_, last) in zip(pairs, final_answers(pairs, file=replies), strict=True):
-            score = scored[question.id, last.turn]
+        finals = final_answers(pairs, file=replies)
+        for (question, turns), (_, last), answer in zip(pairs, finals, parsed.itertuples(), strict=True):
             yield (
                 of_all
-                | _sample(question, turns, last, score)
+                | _sample(question, turns, last, answer)
                 | {
                     "metadata": {
                         "category": question.category,
                         "group": question.group,
-                        "outcome": score.outcome,
+                        "outcome": answer.outcome,
                         "seed": str(cell.seed),
                         "sample": str(cell.sample),
                         "variant": cell.variant,
@@ -219,7 +223,8 @@ def _samples(
             )
 
 
-def _sample(question: Question, turns: Sequence[AnsweredTurn], last: AnsweredTurn, score: Score) -> dict[str, Any]:
+def _sample(question: Question, turns: Sequence[AnsweredTurn], last: AnsweredTurn, answer: Any) -> dict[str, Any]:
+    """The record of a question. ``answer`` is its row in the table of answers."""
     reference = [] if question.answer is None else [question.labels[question.answer]]
     content = json.dumps({"raw": question.rendered, "reference": reference}, sort_keys=True, separators=(",", ":"))
     dialogue = len(turns) > 1
@@ -238,13 +243,13 @@ def _sample(question: Question, turns: Sequence[AnsweredTurn], last: AnsweredTur
             {
                 "turn_idx": place,
                 "source": f"messages[{place}].content" if dialogue else "output.raw",
-                "extracted_value": score.label or score.outcome,
-                "extraction_method": score.parser,
+                "extracted_value": answer.label or answer.outcome,
+                "extraction_method": answer.parser,
                 "is_terminal": True,
             }
         ],
-        "evaluation": {"score": float(score.correct), "is_correct": score.correct, "num_turns": len(turns)},
-        "error": last.reply.error if score.outcome == FAILED else None,
+        "evaluation": {"score": float(answer.correct), "is_correct": answer.correct, "num_turns": len(turns)},
+        "error": last.reply.error if answer.outcome == FAILED else None,
     }
     if dialogue:
         said = [(role, text) for turn in turns for role, text in (("user", turn.text), ("assistant", turn.reply.text))]

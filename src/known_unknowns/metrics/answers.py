@@ -13,13 +13,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.answer_columns import TEXT, answer_schema
 from known_unknowns.errors import DataError
 from known_unknowns.records import ABSTAINED, ANSWERED, FAILED, LIKELIHOOD, OVERALL, REFUSED, Cell, Repeat
-from known_unknowns.tables.confidence_sources import PARSER, REFUSAL, SAMPLES
+from known_unknowns.tables.confidence_sources import COLUMNS, PARSER, REFUSAL, SAMPLES
 from known_unknowns.tables.parquet import CELL, Part
 
 Cells = Mapping[Repeat, pd.DataFrame]
@@ -29,6 +30,11 @@ FEWEST_SAMPLES = 3
 """Replies to a question below which `SAMPLES` is no confidence: one other reply agrees or does not."""
 
 _CELL = CELL.names
+_OF_CONFIDENCE = (
+    *("question_id", "group", "parser", "outcome", "choice", "chosen_text", "correct", "would_be_right"),
+    *(source for source in COLUMNS if source not in (SAMPLES, REFUSAL)),
+)
+"""The columns of which confidences are read and derived."""
 
 
 def read(file: Path, benchmark: str, *, cells: Iterable[Cell], parsers: Iterable[str]) -> pd.DataFrame:
@@ -39,8 +45,8 @@ def read(file: Path, benchmark: str, *, cells: Iterable[Cell], parsers: Iterable
     DataError
         If there are no answers to a cell under a parser, or the cells of a variant have other questions.
     """
-    schema = pa.schema([*CELL.set(0, CELL.field("variant").with_type(TEXT)), *answer_schema(benchmark)])
-    answers = tables.read_columns(file, schema).to_pandas()
+    schema = _schema(benchmark)
+    answers = tables.read_columns(file, schema, [name for name in schema.names if name != "turns"]).to_pandas()
     chosen = pd.MultiIndex.from_tuples([(*cell, parser) for cell in cells for parser in parsers])
     present = pd.MultiIndex.from_frame(answers[[*_CELL, "parser"]])
     missing = chosen.difference(present.unique(), sort=False)
@@ -51,6 +57,21 @@ def read(file: Path, benchmark: str, *, cells: Iterable[Cell], parsers: Iterable
     answers = answers[present.isin(chosen)]
     _check_questions(answers, file)
     return complete(answers)
+
+
+def confidences(file: Path, benchmark: str) -> pd.DataFrame:
+    """Read the confidences in all answers of a model to a benchmark, as `complete` returns them.
+
+    They are under the parser `PARSER`. A confidence may need the other samples of a reply, so that this is called once
+    for a model, not for each cell.
+    """
+    answers = tables.read_columns(file, _schema(benchmark), [*_CELL, *_OF_CONFIDENCE])
+    return complete(answers.filter(pc.field("parser") == PARSER).to_pandas())
+
+
+def _schema(benchmark: str) -> pa.Schema:
+    """The columns of the table of answers, in which the variants are stored as `TEXT` too."""
+    return pa.schema([*CELL.set(0, CELL.field("variant").with_type(TEXT)), *answer_schema(benchmark)])
 
 
 def frame(parts: Iterable[tuple[Cell, pa.Table]]) -> pd.DataFrame:

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from known_unknowns.benchmark.metrics import Ratio, no_option_is_right
 from known_unknowns.metrics.answers import FEWEST_SAMPLES, Cells
@@ -19,7 +18,6 @@ from known_unknowns.metrics.confidence import Statistic, calibration, estimated,
 from known_unknowns.metrics.estimates import Estimates, ratio_estimates
 from known_unknowns.metrics.rows import rows
 from known_unknowns.records import ABSTAINED, ANSWERED, OVERALL, REFUSED, Metric, Repeat
-from known_unknowns.tables import CONFIDENCES
 from known_unknowns.tables.confidence_sources import (
     COLUMNS,
     FOLLOWS,
@@ -32,6 +30,7 @@ from known_unknowns.tables.confidence_sources import (
     VERBALISED,
     low_mass,
 )
+from known_unknowns.tables.parquet import CELL
 
 NOT_AGAIN = "no refused question is asked again without the refusal option, as the protocol forced_choice does"
 NOTHING_RIGHT = "no option but the refusal is right"
@@ -49,12 +48,11 @@ def refused(cell: pd.DataFrame) -> pd.Series:
     return cell["outcome"].isin([REFUSED, ABSTAINED])
 
 
-def confidence_table(cell: pd.DataFrame) -> pa.Table:
-    """Return the rows of `records.Confidence` of one cell."""
-    table = cell.reset_index().astype({"outcome": object})
-    table["attempted"] = table["outcome"] == ANSWERED
-    table["would_be_right"] = table["would_be_right"].map({1.0: True, 0.0: False})
-    return pa.Table.from_pandas(table, schema=CONFIDENCES, preserve_index=False)
+def confidence_table(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return what `known_unknowns.metrics.answers.confidences` reads as a table for people, with a row per answer."""
+    would_be_right = answers["would_be_right"].map({1.0: True, 0.0: False})
+    table = answers.assign(attempted=attempted(answers), would_be_right=would_be_right)
+    return table[[*CELL.names, "question_id", "outcome", "correct", "attempted", "would_be_right", *COLUMNS]]
 
 
 def _why_absent(source: str, cells: Cells, *, asks_again: bool) -> str:

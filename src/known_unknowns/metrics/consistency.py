@@ -65,7 +65,7 @@ def across_seeds(cells: Sequence[pd.DataFrame]) -> dict[str, Ratio]:
         Numerators and denominators of shape (questions,).
     """
     options = _option_codes(cells)
-    choices = [cell["choice"].to_numpy() for cell in cells]
+    choices = [cell["choice"].fillna(-1).to_numpy(int) for cell in cells]  # -1 if none was chosen
     # the text that was chosen, as a number; -1 if none was
     texts = [
         np.where(choice < 0, -1, np.take_along_axis(codes, choice[:, None], axis=1)[:, 0])
@@ -116,7 +116,7 @@ def across_samples(cells: Sequence[pd.DataFrame]) -> dict[str, Ratio]:
     dict from str to Ratio
         Numerators and denominators of shape (questions,).
     """
-    answers = np.array([cell["choice"].mask(cell["outcome"] == ABSTAINED, -2) for cell in cells])
+    answers = np.array([cell["choice"].fillna(-1).mask(cell["outcome"] == ABSTAINED, -2) for cell in cells])
     correct = np.array([cell["correct"] for cell in cells])
     refused = np.array([cell["outcome"].isin([REFUSED, ABSTAINED]) for cell in cells])
     times = (answers[:, None] == answers[None]).sum(axis=1)  # how often each sample's answer was given

@@ -16,7 +16,7 @@ from known_unknowns.benchmark.metrics import AcrossVariants, RiskCoverage
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.across_variants import across_variants
 from known_unknowns.metrics.answers import Cells, categories, cells_of, labels_of, read, replies_left_out, undefined
-from known_unknowns.metrics.confidence_sources import confidence_table, metrics_of_sources
+from known_unknowns.metrics.confidence_sources import metrics_of_sources
 from known_unknowns.metrics.consistency import across_samples, across_seeds
 from known_unknowns.metrics.estimates import Estimates, mean_over_seeds, ratio_estimates, with_area
 from known_unknowns.metrics.proportions import (
@@ -50,7 +50,6 @@ def measure(
     confidence_level: float,
     variants: Mapping[str, str],
     protocols: Mapping[str, ResolvedProtocol],
-    confidence: Path | None = None,
 ) -> None:
     """Write the table of metrics, ordered by variant, category, sample, seed and metric within each parser.
 
@@ -75,18 +74,15 @@ def measure(
     DataError
         If answers are missing, or are to other questions with another seed; it names the file and the question.
     """
+    cells = list(cells)
     table = read(answers, benchmark, cells=cells, parsers=parsers)
-    if confidence is not None:
-        rows = table[table["parser"] == PARSER].set_index("question_id")
-        of_cells = rows.groupby(tables.CELL.names, sort=False, observed=True)
-        confidences = ((Cell(*at), confidence_table(cell)) for at, cell in of_cells)
-        tables.write_cells(confidence, tables.CONFIDENCES, confidences)
+    functions = {cell.variant: variants[cell.variant] for cell in cells}  # in the order of the cells
     metrics = metrics_of(
         table,
         confidence_level,
         model=model,
         benchmark=benchmark,
-        combined=dual.pairs_of(variants, protocols),
+        combined=dual.pairs_of(functions, protocols),
         content_free=without_content(benchmark, variants),
         asks_again=_asks_again(benchmark, protocols),
     )

@@ -88,7 +88,7 @@ def ratios(cell: pd.DataFrame, labels: Sequence[str], *, content_free: bool = Fa
     everything = pd.Series(True, index=cell.index)
     answered, refused, abstained, unparsed, cut, failed = (cell["outcome"] == outcome for outcome in OUTCOMES)
     correct, label, refusal_is_correct = cell["correct"], cell["label"], cell["refusal_is_correct"]
-    without_label = (unparsed | cut) & (label == "")
+    without_label = (unparsed | cut) & label.isna()
     nothing = everything if content_free else no_option_is_right(cell)
     found = {ACCURACY: Ratio(correct, everything)}
     for offered in labels:
@@ -146,7 +146,7 @@ def undefined_ratios(cell: pd.DataFrame, members: Mapping[str, np.ndarray]) -> d
         impossible |= {"share_abstained": NEVER_ABSTAINS, "recognised_abstained": NEVER_ABSTAINS}
     if parser in NO_TEXT:
         impossible["share_cut"] = "the parser reads no text, so that no reply is cut"
-    refusable = (cell["refusal_label"] != "").to_numpy()
+    refusable = cell["refusal_label"].notna().to_numpy()
     refusal_is_correct = cell["refusal_is_correct"].to_numpy()
     nothing_is_right = no_option_is_right(cell).to_numpy()
     found: dict[str, dict[str, str]] = {}
@@ -172,8 +172,8 @@ def constant_answer(accuracy: Metric, right: np.ndarray) -> Metric:
     ----------
     accuracy : Metric
         The accuracy on the same questions.
-    right : ndarray of str
-        The questions' right labels, "" if none is right; of several seeds one after another.
+    right : ndarray of object
+        The questions' right labels, null if none is right; of several seeds one after another.
 
     Returns
     -------
@@ -186,7 +186,7 @@ def constant_answer(accuracy: Metric, right: np.ndarray) -> Metric:
     >>> found.value, found.label
     (0.5, 'C')
     """
-    labels, counts = np.unique(right[right != ""], return_counts=True)
+    labels, counts = np.unique(right[pd.notna(right)].astype(str), return_counts=True)
     found = replace(accuracy, name=CONSTANT_ANSWER, low=None, high=None, spread=None)
     if not len(labels):
         return found.undefined("no option is right")

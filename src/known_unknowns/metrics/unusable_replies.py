@@ -11,7 +11,7 @@ from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.records import CUT, FAILED, UNPARSED, UNUSABLE, Cell
-from known_unknowns.tables import REPLIES, SCORES, read_columns
+from known_unknowns.tables import REPLIES, read_answers, read_columns
 from known_unknowns.tables.parquet import Part
 from known_unknowns.unusable import CUT_OFF, EMPTY, REMEDIES
 from known_unknowns.variants.of_benchmark import removes_options
@@ -49,13 +49,12 @@ def outcomes(
 ) -> list[tuple[str | None, str]]:
     """Return the outcome of each answer by a parser, None if the reply can be used, and its text or its failure."""
     found: list[tuple[str | None, str]] = []
-    turn = ["question_id", "turn"]
     for cell in cells:
-        replies, scores = (Part(path(model, benchmark), cell) for path in (files.replies, files.scores))
-        texts = read_columns(replies, REPLIES, [*turn, "step", "reply", "error"]).to_pandas()
-        parsed = read_columns(scores, SCORES, [*turn, "parser", "outcome", "label"]).to_pandas()
-        of_parser = parsed[parsed["parser"] == parser]
-        answers = texts[texts["step"] == ANSWER].merge(of_parser, on=turn)
+        replies, answers = (Part(path(model, benchmark), cell) for path in (files.replies, files.answers))
+        texts = read_columns(replies, REPLIES, ["question_id", "step", "reply", "error"]).to_pandas()
+        last = texts[texts["step"] == ANSWER].drop_duplicates("question_id", keep="last")
+        parsed = read_answers(answers, ["question_id", "parser", "outcome", "label"])
+        answers = last.merge(parsed[parsed["parser"] == parser], on="question_id")
         usable = ~answers["outcome"].isin(UNUSABLE)
         if removes_options(params, cell.variant):
             usable |= (answers["outcome"] == UNPARSED) & answers["label"].notna()

@@ -79,7 +79,7 @@ def judge(
     ConfigError
         If the judge is a scripted respondent.
     MachineError
-        If every request failed. There is then no table of scores in which all replies are unparsed.
+        If every request failed. There is then no table of answers in which all replies are unparsed.
     """
     judged = _replies(cells, variants, replies, settings.prompt, own_models)
     with Journal(journal) as kept:

@@ -103,7 +103,7 @@ class Refusals:
 
 
 def build(run: Run, *, data: Path, results: Path, corrected: Corrected) -> PageContent:
-    """Return what the page shows of a benchmark. Raises DataError for an invalid table of confidences.
+    """Return what the page shows of a benchmark. Raises DataError for an invalid table of answers.
 
     ``corrected`` are the p-values of all sentences of the page (`corrected_tests`).
     """

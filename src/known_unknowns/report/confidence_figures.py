@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
+import pandas as pd
 
 from known_unknowns.benchmark.metrics import Ratio, RiskCoverage
 from known_unknowns.edition_files import EditionFiles
+from known_unknowns.metrics.answers import confidences
 from known_unknowns.metrics.confidence import BINS, binned
+from known_unknowns.metrics.confidence_sources import attempted
 from known_unknowns.metrics.estimates import ratio_estimates
 from known_unknowns.metrics.run import Run
 from known_unknowns.metrics.selective import risks
@@ -21,14 +23,11 @@ from known_unknowns.report.charts import Axis
 from known_unknowns.report.drawing import Figure, figure
 from known_unknowns.report.formatting import Cell, counted, interval, make_row, make_table
 from known_unknowns.report.tables import confidence as level
-from known_unknowns.tables import CONFIDENCES, QUESTIONS
-from known_unknowns.tables.confidence_sources import COLUMNS, OPTION_TEXT_SUM, REFUSAL
-from known_unknowns.tables.parquet import CELL, read_columns
+from known_unknowns.tables.confidence_sources import COLUMNS, OPTION_TEXT_SUM
 
 LEAST_DRAWN = 300
 """Questions below which the calibration error of a good model is mostly bias (bench/confidence). Attempts at the same
 question with several seeds are not independent, so that they do not count."""
-_SCHEMA = pa.schema([*CELL, *CONFIDENCES])
 _BEST = "best possible order"
 _COVERAGES = np.arange(1, 101) / 100
 
@@ -76,32 +75,38 @@ class _Attempts:
 def draw(run: Run, known: Sequence[ModelSource], files: EditionFiles) -> tuple[list[Figure], Mapping[ModelSource, int]]:
     """Draw the figures. Return also the number of questions of models and sources that are not drawn.
 
-    Baselines are drawn if there is no model. Raises DataError for an invalid table of confidences.
+    Baselines are drawn if there is no model. Raises DataError for an invalid table of answers.
     """
     drawn = [each for each in known if each.source != OPTION_TEXT_SUM]
     models = [each for each in drawn if each.model not in run.baselines]
-    found = {each: _attempts(run, each, files) for each in models or drawn}
-    attempts = {each: of for each, of in found.items() if of is not None}
+    attempts = _attempts(models or drawn, run.benchmark, files)
     few = {each: of.size for each, of in attempts.items() if of.size < LEAST_DRAWN}
     enough = {each: of for each, of in attempts.items() if each not in few}
     return [_reliability(run, enough), _risk_coverage(run, enough)] if enough else [], few
 
 
-def _attempts(run: Run, each: ModelSource, files: EditionFiles) -> _Attempts | None:
-    """Read the attempts of a model and source; None without a table."""
-    path = files.confidence(each.model, run.benchmark)
-    if not path.is_file():
-        return None
-    names = ["variant", "seed", "sample", "question_id", "attempted", "correct", REFUSAL, each.source]
-    rows = read_columns(path, _SCHEMA, names).to_pandas()
-    rows = rows[(rows.variant == each.variant) & (rows["sample"] == 0)]
-    attempts = rows[rows.attempted & rows[each.source].notna()]
-    questions = read_columns(files.variants(run.benchmark) / f"{each.variant}.parquet", QUESTIONS, ["id", "group"])
-    group_of = questions.to_pandas().drop_duplicates("id").set_index("id")["group"]
-    groups = np.unique(group_of.reindex(attempts.question_id).to_numpy(str), return_inverse=True)[1]
-    questions = attempts.question_id.to_numpy(str)
+def _attempts(drawn: Sequence[ModelSource], benchmark: str, files: EditionFiles) -> dict[ModelSource, _Attempts]:
+    """Read the attempts of each model and source, without models that have no table."""
+    found: dict[ModelSource, _Attempts] = {}
+    for model in dict.fromkeys(each.model for each in drawn):
+        path = files.answers(model, benchmark)
+        if path.is_file():
+            answers = confidences(path, benchmark)
+            of_model = [each for each in drawn if each.model == model]
+            found |= {each: _of_source(answers, each) for each in of_model}
+    return {each: found[each] for each in drawn if each in found}
+
+
+def _of_source(answers: pd.DataFrame, each: ModelSource) -> _Attempts:
+    """The attempts among the answers of a model to all variants."""
+    rows = answers[(answers["variant"] == each.variant) & (answers["sample"] == 0)]
+    attempts = rows[attempted(rows) & rows[each.source].notna()]
     return _Attempts(
-        attempts[each.source].to_numpy(float), attempts.correct.to_numpy(bool), questions, groups, len(rows)
+        confidence=attempts[each.source].to_numpy(float),
+        correct=attempts["correct"].to_numpy(bool),
+        questions=attempts["question_id"].to_numpy(str),
+        groups=attempts["cluster"].to_numpy(),
+        asked=len(rows),
     )
 
 

@@ -10,12 +10,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import pandas as pd
 
 from known_unknowns.benchmark import registry
-from known_unknowns.comparison.last_answers import last_answers
-from known_unknowns.edition_files import scores_table
+from known_unknowns.edition_files import answers_table
 from known_unknowns.errors import DataError
 from known_unknowns.metrics.dual import DUAL, SEPARATOR
 from known_unknowns.metrics.proportions import CHANCE, CONSTANT_ANSWER, RECOGNISED
@@ -34,8 +32,8 @@ from known_unknowns.report.formatting import (
     move_n_to_column,
     percent,
 )
-from known_unknowns.tables import SCORES
-from known_unknowns.tables.parquet import CELL, read_columns
+from known_unknowns.tables import read_answers
+from known_unknowns.tables.parquet import CELL
 
 if TYPE_CHECKING:
     pass
@@ -287,14 +285,13 @@ class Disagreement:
     agreed: tuple[str, ...]
 
 
-_SCORES = pa.schema([*CELL, *SCORES])
-_SCORE_COLUMNS = (*CELL.names, "question_id", "turn", "step", "parser", "outcome", "choice")
+_COLUMNS = (*CELL.names, "question_id", "parser", "outcome", "choice")
 
 
 def disagreement(run: Run, results: Path) -> Disagreement | None:
     """Return how often two parsers disagree on the same reply, per model and variant, over all seeds and samples.
 
-    Returns None for a single parser. Raises DataError for an invalid table of scores.
+    Returns None for a single parser. Raises DataError for an invalid table of answers.
     """
     pairs = list(combinations(run.parsers, 2))
     if not pairs:
@@ -302,9 +299,9 @@ def disagreement(run: Run, results: Path) -> Disagreement | None:
     rows: list[Row] = []
     agreed = []
     for model in run.models:
-        file = scores_table(results / "scores", model, run.benchmark)
-        scores = read_columns(file, _SCORES, _SCORE_COLUMNS) if file.is_file() else _SCORES.empty_table()
-        counts = {v: _disagreements(scores.filter(pc.field("variant") == v), pairs) for v in run.variants}
+        file = answers_table(results / "answers", model, run.benchmark)
+        answers = read_answers(file, _COLUMNS) if file.is_file() else pd.DataFrame(columns=_COLUMNS)
+        counts = {v: _disagreements(answers[answers["variant"] == v], pairs) for v in run.variants}
         if any(differ for of_variant in counts.values() for differ, _ in of_variant):
             rows += [
                 make_row(
@@ -321,17 +318,19 @@ def disagreement(run: Run, results: Path) -> Disagreement | None:
     return Disagreement(table if rows else None, tuple(agreed))
 
 
-def _disagreements(table: pa.Table, pairs: Sequence[tuple[str, str]]) -> list[tuple[int, int]]:
+def _disagreements(answers: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> list[tuple[int, int]]:
     """Return for each pair of parsers the number of answers on which they disagree, and of answers with both.
 
     Two parsers agree if they chose the same option, or none with the same outcome.
     """
-    answers = last_answers(table.to_pandas(), "seed", "sample")
-    parsed = answers.choice.astype(object).where(answers.choice.notna(), answers.outcome)
-    question = ["seed", "sample", "question_id"]
-    by_parser = answers.assign(parsed=parsed).pivot(index=question, columns="parser", values="parsed")
-    both = [by_parser.reindex(columns=pair).dropna().to_numpy() for pair in pairs]
-    return [(int((values[:, 0] != values[:, 1]).sum()), len(values)) for values in both]
+    parsed = answers["choice"].astype(object).where(answers["choice"].notna(), answers["outcome"])
+    answers = answers.assign(parsed=parsed)
+    counts = []
+    for first, second in pairs:
+        of_first, of_second = (answers[answers["parser"] == parser] for parser in (first, second))
+        both = of_first.merge(of_second, on=["seed", "sample", "question_id"])
+        counts.append((int((both["parsed_x"] != both["parsed_y"]).sum()), len(both)))
+    return counts
 
 
 def error_shares(run: Run, results: Path) -> dict[str, Any] | None:

@@ -21,6 +21,7 @@ from known_unknowns.records import (
     ANSWERED,
     FAILED,
     LIKELIHOOD,
+    NO_INPUT,
     REFUSED,
     UNPARSED,
     Answer,
@@ -34,6 +35,8 @@ from known_unknowns.scoring.likelihood import label_follows_text, label_mass
 from known_unknowns.scoring.option_text import OPTION_TEXT, OPTION_TEXT_SUM
 from known_unknowns.tables.confidence_sources import FOLLOWS_TEXT, PARSER, low_mass
 from known_unknowns.tables.parquet import Source, checked
+
+_TURN = attrgetter("turn", "step", "outcome", "label", "choice", "correct")
 
 
 def answer_table(
@@ -81,11 +84,14 @@ def answer_table(
         undefined = _undefined(parser, pairs, little_mass)
         for (question, turns), answer, of_question in zip(pairs, answers, of_questions, strict=True):
             of_turns = _scores_of(question, turns, answer, parser, scores.get(parser), file)
+            has_scores = parser in scores
+            parsed_turns = [_TURN(each) for each in of_turns.values()] if has_scores else []
             score = of_turns.pop(answer.turn)
             forced = None
             if parser not in (OPTION_TEXT, OPTION_TEXT_SUM):  # no likelihoods are asked without the refusal option
                 forced = next((other for other in reversed(of_turns.values()) if other.step == FORCED), None)
             of_score = _of_score(question, score, forced)
+            of_score["turns"] = parsed_turns
             if parser == PARSER:
                 of_score |= _confidences(question, turns, answer, score, forced, little_mass)
             row = values(Answer(parser=parser, undefined=undefined, **of_question, **of_score))
@@ -98,7 +104,7 @@ def answer_table(
 def _undefined(parser: str, pairs: Sequence[tuple[Question, Sequence[AnsweredTurn]]], little_mass: str) -> str:
     """Why the parser's metrics are undefined; "" if they are defined."""
     if not has_input(parser, (turn for _, turns in pairs for turn in turns)):
-        return "no reply has what the parser needs"
+        return NO_INPUT
     return little_mass if parser == LIKELIHOOD else ""
 
 
@@ -126,8 +132,8 @@ def _of_question(question: Question, answer: AnsweredTurn) -> dict[str, Any]:
         "question_id": question.id,
         "category": question.category,
         "group": question.group,
-        "right_label": "" if question.answer is None else options[question.answer].label,
-        "refusal_label": "" if question.refusal is None else options[question.refusal].label,
+        "right_label": None if question.answer is None else options[question.answer].label,
+        "refusal_label": None if question.refusal is None else options[question.refusal].label,
         "refusal_is_correct": question.answer is not None and question.answer == question.refusal,
         "chance": 0.0 if question.answer is None else 1 / len(options),
         "options": json.dumps({option.label: option.text for option in options}),
@@ -140,8 +146,8 @@ def _of_score(question: Question, score: Score, forced: Score | None) -> dict[st
     """The columns of what a parser finds; ``forced`` is the score of the answer without the refusal option."""
     return {
         "outcome": score.outcome,
-        "label": score.label or "",
-        "choice": -1 if score.choice is None else score.choice,
+        "label": score.label,
+        "choice": score.choice,
         "chosen_text": None if score.choice is None else question.options[score.choice].text,
         "correct": score.correct,
         "forced_outcome": "" if forced is None else forced.outcome,

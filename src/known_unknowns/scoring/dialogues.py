@@ -107,11 +107,11 @@ def final_answers(
 
 
 def read_scores(
-    scores: Source, pairs: Iterable[tuple[Question, list[AnsweredTurn]]], parsers: Iterable[str]
+    answers: Source, pairs: Iterable[tuple[Question, list[AnsweredTurn]]], parsers: Iterable[str]
 ) -> dict[str, ScoresByTurn]:
     """Read the scores of some parsers, by parser; by question and turn. Scores of turns without a reply are left out.
 
-    ``pairs`` is the result of `read_turns`.
+    ``answers`` is the table of answers, and ``pairs`` the result of `read_turns`.
 
     Raises
     ------
@@ -120,27 +120,15 @@ def read_scores(
     """
     turns = {question.id: len(of_question) for question, of_question in pairs}
     found: dict[str, ScoresByTurn] = {parser: {} for parser in parsers}
-    for row, score in enumerate(tables.read_scores(scores)):
+    for row, score in enumerate(tables.read_scores(answers)):
         if score.question_id not in turns:
-            raise DataError(f"question {score.question_id!r} was never asked; score again", file=scores, row=row)
+            raise DataError(f"question {score.question_id!r} was never asked; score again", file=answers, row=row)
         if score.parser not in found or not 0 <= score.turn < turns[score.question_id]:
             continue
         of_parser, turn = found[score.parser], (score.question_id, score.turn)
         if turn in of_parser:
             raise DataError(
-                f"question {score.question_id!r} is scored twice by {score.parser!r}; score again", file=scores
+                f"question {score.question_id!r} is scored twice by {score.parser!r}; score again", file=answers
             )
         of_parser[turn] = score
-    return found
-
-
-def final_scores(scores: Iterable[Score]) -> dict[str, dict[str, Score]]:
-    """Return the score of each question's answer, by parser and question: of its last turn of the step "answer"."""
-    found: dict[str, dict[str, Score]] = {}
-    for score in scores:
-        if score.step == ANSWER:
-            of_parser = found.setdefault(score.parser, {})
-            known = of_parser.get(score.question_id)
-            if known is None or score.turn >= known.turn:
-                of_parser[score.question_id] = score
     return found

@@ -1,4 +1,4 @@
-"""Questions, replies and scores in one table: a row per question and turn."""
+"""Questions, replies and what parsers made of them in one table: a row per question and turn."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _COLUMNS = ("question_id", "category", "turn", "step", "answer", "reply", "error
 
 
 def reply_rows(
-    questions: Source, replies: Source, scores: Source, parsers: Sequence[str]
+    questions: Source, replies: Source, answers: Source, parsers: Sequence[str]
 ) -> tuple[list[str], list[list[Any]]]:
-    """Join the tables of questions, replies and scores of a variant and seed.
+    """Join the tables of questions, replies and answers of a variant and seed.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def reply_rows(
     """
     pairs = read_turns(questions, replies)
     turns = [turn for _, of_question in pairs for turn in of_question]
-    scored = read_scores(scores, pairs, [name for name in parsers if has_input(name, turns)])
+    scored = read_scores(answers, pairs, [name for name in parsers if has_input(name, turns)])
     missing = [
         (turn.question_id, turn.turn, parser)
         for parser, of_parser in scored.items()
@@ -42,7 +42,7 @@ def reply_rows(
     ]
     if missing:
         message = f"{len(missing)} scores are missing, such as {min(missing)}; delete it and run again"
-        raise DataError(message, file=scores)
+        raise DataError(message, file=answers)
     rows = []
     for question, turn in ((question, turn) for question, of_question in pairs for turn in of_question):
         answer = None if question.answer is None else question.labels[question.answer]

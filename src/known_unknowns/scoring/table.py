@@ -1,13 +1,10 @@
-"""Score tables: every parser applied to every reply of a model to a benchmark."""
+"""Every parser applied to every reply of a model to a benchmark."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-
-import pyarrow as pa
 
 from known_unknowns import tables
 from known_unknowns.benchmark.answer_columns import answer_schema
@@ -34,16 +31,15 @@ def parse(
     parsers: Sequence[str],
     judgements: Path | None = None,
     kept: str | None = None,
-    answers: Path | None = None,
 ) -> None:
-    """Write the scores of a model's replies to a benchmark, of every cell.
+    """Write the answers of a model to a benchmark (`known_unknowns.scoring.answers`), of every cell.
 
     Parameters
     ----------
     variants : Path
         The benchmark's folder of variants.
     replies, out : Path
-        The table of replies, and the table of scores to write.
+        The table of replies, and the table of answers to write.
     cells : iterable of Cell
         The cells.
     parsers : sequence of str
@@ -52,8 +48,6 @@ def parse(
         The file of the judge's judgements, if the parsers include it.
     kept : str, optional
         What the official parser reads of a reply (`known_unknowns.benchmark.kept_part`).
-    answers : Path, optional
-        The table of answers to write, from which metrics are computed (`known_unknowns.scoring.answers`).
 
     Raises
     ------
@@ -63,24 +57,15 @@ def parse(
         If a question has no replies, a reply has no question, or a turn occurs twice or is missing.
     """
     cells, known = list(cells), _known_parsers(parsers, judgements, kept)
-    with ExitStack() as open_tables:
-        write_scores = open_tables.enter_context(part_writer(out, CELL, tables.SCORES))
-        write_answers = None
-        if answers is not None:
-            benchmark = _benchmark_of(asked(variants, cells[0].variant, cells[0].seed))
-            write_answers = open_tables.enter_context(part_writer(answers, CELL, answer_schema(benchmark)))
-        advance = open_tables.enter_context(progress("parsing", len(cells)))
+    benchmark = _benchmark_of(asked(variants, cells[0].variant, cells[0].seed))
+    with part_writer(out, CELL, answer_schema(benchmark)) as write, progress("parsing", len(cells)) as advance:
         for cell in cells:
             part = tables.Part(replies, cell)
             pairs = read_turns(asked(variants, cell.variant, cell.seed), part)
-            scores = _scores(pairs, known, part)
-            write_scores(cell, tables.score_table(out, scores))
-            if write_answers is not None:
-                by_parser: dict[str, ScoresByTurn] = {score.parser: {} for score in scores}
-                for score in scores:
-                    by_parser[score.parser][score.question_id, score.turn] = score
-                table = answer_table(benchmark, pairs, parsers, by_parser, file=part, kept=kept)
-                write_answers(cell, table)
+            by_parser: dict[str, ScoresByTurn] = {}
+            for score in _scores(pairs, known, part):
+                by_parser.setdefault(score.parser, {})[score.question_id, score.turn] = score
+            write(cell, answer_table(benchmark, pairs, parsers, by_parser, file=part, kept=kept))
             advance(1)
 
 
@@ -96,18 +81,10 @@ def _benchmark_of(questions: Source) -> str:
     return tables.read_columns(questions, tables.QUESTIONS, ["benchmark"])["benchmark"][0].as_py()
 
 
-def score_table(
-    questions: Source,
-    replies: Source,
-    *,
-    parsers: Sequence[str],
-    judgements: Path | None = None,
-    kept: str | None = None,
-) -> pa.Table:
-    """Return one row of `tables.SCORES` per question, scored turn (a turn with options) and parser, in this order.
-
-    Parameters and errors are those of `parse`, for one variant and seed. A parser without input has no rows
-    (`known_unknowns.scoring.has_input`).
+def _scores(
+    pairs: Sequence[tuple[Question, Sequence[AnsweredTurn]]], parsers: Mapping[str, Parser], replies: Source
+) -> list[Score]:
+    """The scores of all questions, in their order; ``replies`` is named in errors.
 
     A question that is asked about several views is correct if any view has the correct answer [1]_; see
     `combine_views`. This favours models that choose many views, because each view is another chance.
@@ -116,14 +93,6 @@ def score_table(
     ----------
     .. [1] Z. Wang et al., 2024, arXiv:2410.04659, Appendix G.3.
     """
-    known = _known_parsers(parsers, judgements, kept)
-    return tables.score_table(replies, _scores(read_turns(questions, replies), known, replies))
-
-
-def _scores(
-    pairs: Sequence[tuple[Question, Sequence[AnsweredTurn]]], parsers: Mapping[str, Parser], replies: Source
-) -> list[Score]:
-    """The scores of all questions; ``replies`` is named in errors."""
     turns = [turn for _, of_question in pairs for turn in of_question]
     chosen = {name: parse for name, parse in parsers.items() if has_input(name, turns)}
     scores: list[Score] = []

@@ -5,9 +5,7 @@
 | questions | a `Question`                                 | `QUESTIONS`                                  |
 | a variant | the same, with a seed                        | ``seed``, `QUESTIONS`                        |
 | replies   | a `Turn` and its `Reply` (`AnsweredTurn`)    | `CELL`, `REPLIES`                            |
-| scores    | one parser's parsed answer (`Score`)         | `CELL`, `SCORES`                             |
-| answers   | an `Answer`                                  | `CELL`, `ANSWERS`, and those of the benchmark |
-| confidence | a `Confidence`                              | `CELL`, `CONFIDENCES`                        |
+| answers   | an `Answer`, with the `Score` of each turn   | `CELL`, `ANSWERS`, and those of the benchmark |
 | metrics   | a `Metric`                                   | `METRICS`                                    |
 
 The columns `CELL` are ``variant``, ``seed`` and ``sample``.
@@ -26,14 +24,16 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 
+import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from known_unknowns.errors import DamagedError, DataError
 from known_unknowns.records import (
+    NO_INPUT,
     Answer,
     AnsweredTurn,
     Cell,
-    Confidence,
     Continuation,
     Image,
     Metric,
@@ -53,7 +53,6 @@ from known_unknowns.tables.parquet import write_cells as write_cells
 from known_unknowns.tables.parquet import write_table as write_table
 
 _METRIC_KEY = attrgetter("model", "benchmark", "variant", "seed", "sample", "parser", "category", "name")
-_SCORE_VALUES = attrgetter(*get_type_hints(Score))
 Row = TypeVar("Row")
 
 _TEXT, _INT, _FLOAT = pa.string(), pa.int64(), pa.float64()
@@ -64,17 +63,23 @@ def _required(**columns: pa.DataType) -> list[pa.Field]:
     return [pa.field(name, kind, nullable=False) for name, kind in columns.items()]
 
 
-def schema_of(row: type) -> pa.Schema:
-    """Return the schema of a dataclass: a column for each field, which may have nulls if its type is ``X | None``."""
+def schema_of(row: type, **types: pa.DataType) -> pa.Schema:
+    """Return the schema of a dataclass: a column for each field, which may have nulls if its type is ``X | None``.
+
+    ``types`` are the columns' types of fields that are no plain values.
+    """
     columns = []
     for name, annotated in get_type_hints(row).items():
         kinds = get_args(annotated) or (annotated,)
-        columns.append(pa.field(name, _ARROW[kinds[0]], nullable=type(None) in kinds))
+        kind = types[name] if name in types else _ARROW[kinds[0]]
+        columns.append(pa.field(name, kind, nullable=type(None) in kinds))
     return pa.schema(columns)
 
 
+SCORES = schema_of(Score)
 _OPTION = pa.struct(_required(label=_TEXT, text=_TEXT, mark=_TEXT))
 _IMAGE = pa.struct(_required(source=_TEXT, sha256=_TEXT, width=_INT, height=_INT))
+_TURN = pa.struct([column for column in SCORES if column.name not in ("question_id", "parser")])
 _CONTINUATION = pa.struct(_required(logprob=_FLOAT, tokens=_INT))
 QUESTIONS = pa.schema(
     [
@@ -99,9 +104,7 @@ REPLIES = pa.schema(
         pa.field("raw", _TEXT),
     ]
 )
-SCORES = schema_of(Score)
-ANSWERS = schema_of(Answer)
-CONFIDENCES = schema_of(Confidence)
+ANSWERS = schema_of(Answer, turns=pa.list_(_TURN))
 METRICS = schema_of(Metric)
 
 
@@ -281,19 +284,27 @@ def read_replies(source: Source) -> list[AnsweredTurn]:
     return _records(source, _read(source, REPLIES, "a readable table"), _answered_turn)
 
 
-def write_scores(path: str | Path, cells: Mapping[Cell, Iterable[Score]]) -> None:
-    """Write the scores of each cell, in the given order."""
-    write_cells(path, SCORES, ((cell, score_table(path, scores)) for cell, scores in cells.items()))
+def read_answers(source: Source, columns: Iterable[str]) -> pd.DataFrame:
+    """Read columns of a table of answers, without the rows of parsers that had no input."""
+    names = list(columns)
+    rows = read_columns(source, pa.schema([*CELL, *ANSWERS]), [*names, "undefined"])
+    return rows.filter(pc.field("undefined") != NO_INPUT).select(names).to_pandas()
 
 
-def score_table(path: Source, scores: Iterable[Score]) -> pa.Table:
-    """Return scores as a table; ``path`` is named in errors."""
-    return table_of(path, map(_SCORE_VALUES, scores), SCORES)
+def score_table(source: Source) -> pa.Table:
+    """Return the scores of all turns of a table of answers: its column ``turns``, unfolded to the columns `SCORES`."""
+    answers = read_columns(source, ANSWERS, ["question_id", "parser", "turns"])
+    row_of_turn = pc.list_parent_indices(answers["turns"])
+    turns = pa.Table.from_struct_array(pc.list_flatten(answers["turns"]).combine_chunks())
+    for name in ("question_id", "parser"):
+        turns = turns.append_column(name, answers[name].take(row_of_turn))
+    return turns.select(SCORES.names).cast(SCORES).combine_chunks()
 
 
 def read_scores(source: Source) -> list[Score]:
-    """Read a table of scores, or a part of it."""
-    return _records(source, _read(source, SCORES, "a readable table"), Score)
+    """Read the scores of all turns of a table of answers, or of a part of it (`score_table`)."""
+    columns = [column.to_pylist() for column in score_table(source).columns]
+    return _records(source, zip(*columns, strict=True), Score)
 
 
 def write_metrics(path: str | Path, metrics: Iterable[Metric]) -> None:

@@ -1,6 +1,6 @@
 """Parquet files: tables that are written atomically and checked when read, and parts of them.
 
-A *part* is the rows of one cell. A table of replies or scores has all cells of a model and a benchmark, with the
+A *part* is the rows of one cell. A table of replies or answers has all cells of a model and a benchmark, with the
 columns ``variant``, ``seed`` and ``sample`` in front. A table of a variant's questions has a part for each seed, with
 the column ``seed``. Each part is a row group of its own, so that reading a part does not read the others.
 """
@@ -34,8 +34,8 @@ class Part(PathLike[str]):
 
     Examples
     --------
-    >>> str(Part(Path("scores.parquet"), Cell("noise", seed=1)))
-    'scores.parquet (noise, seed 1)'
+    >>> str(Part(Path("replies.parquet"), Cell("noise", seed=1)))
+    'replies.parquet (noise, seed 1)'
     >>> str(Part(Path("noise.parquet"), 1))
     'noise.parquet (seed 1)'
     """
@@ -99,6 +99,9 @@ def read_columns(
     try:
         file = pq.ParquetFile(path, page_checksum_verification=True)
         missing = [name for name in [*keys, *schema.names] if name not in file.schema_arrow.names]
+        for name in set(names).difference(missing):
+            lost = _fields(schema.field(name).type) - _fields(file.schema_arrow.field(name).type)
+            missing += [f"{name}.{field}" for field in sorted(lost)]  # a cast would fill them with nulls
         if not missing:
             chosen = pa.schema([schema.field(name) for name in names])
             table = _read_part(source, names) if isinstance(source, Part) else file.read(columns=names).select(names)
@@ -110,6 +113,15 @@ def read_columns(
             raise MachineError(f"{path}: {error.strerror}") from error
         raise DamagedError(f"not {what}, or damaged ({error}); delete it and run again", file=path) from error
     raise DamagedError(f"not {what}: missing column(s): {', '.join(missing)}; delete it and run again", file=path)
+
+
+def _fields(kind: pa.DataType) -> set[str]:
+    """The names of the fields of structs in a list or map; empty for other types."""
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _fields(kind.value_type)
+    if pa.types.is_map(kind):
+        return _fields(kind.item_type)
+    return set(kind.names) if pa.types.is_struct(kind) else set()
 
 
 def _read_part(part: Part, names: list[str]) -> pa.Table:
@@ -183,11 +195,11 @@ def write_cells(path: str | Path, schema: pa.Schema, cells: Iterable[tuple[Cell,
 
 
 def cells_in(path: str | Path) -> list[Cell]:
-    """Return the cells of a table of replies or scores, in its order. Raises as `read_columns` does."""
+    """Return the cells of a table of replies or answers, in its order. Raises as `read_columns` does."""
     found = read_columns(path, CELL).group_by(CELL.names, use_threads=False).aggregate([])
     return [Cell(**row) for row in found.to_pylist()]
 
 
 def has_rows(part: Part) -> bool:
-    """Whether a table of replies or scores exists and has rows of a cell."""
+    """Whether a table of replies or answers exists and has rows of a cell."""
     return part.path.is_file() and part.of in cells_in(part.path)

@@ -160,7 +160,7 @@ class ModelResults:
         settings: dict[str, Any] = {"variant": self._params.variant(variant).plain(), "seed": cell.seed}
         settings |= {"protocol": protocol.arguments}
         settings |= {"sample": cell.sample} if self._params.samples(self._model) > 1 else {}
-        replies, scores = self._edition.replies(self._model, benchmark), self._edition.scores(self._model, benchmark)
+        replies, answers = (of(self._model, benchmark) for of in (self._edition.replies, self._edition.answers))
         overall = (m for m in metrics if m.category == OVERALL)
         shown = summary.variant_headline(overall, self._parser, content_free(self._params, benchmark))
         return RunContents(
@@ -172,7 +172,7 @@ class ModelResults:
             replies=(
                 self._edition.asked(benchmark, variant, cell.seed),
                 tables.Part(replies, cell),
-                tables.Part(scores, cell),
+                tables.Part(answers, cell),
             ),
         )
 

@@ -21,7 +21,7 @@ from known_unknowns.metrics.estimates import ratio_estimates
 from known_unknowns.metrics.intervals import Interval
 from known_unknowns.metrics.run import Run
 from known_unknowns.records import OVERALL, AnsweredTurn, Cell, Metric, Question
-from known_unknowns.scoring.dialogues import final_scores, read_turns
+from known_unknowns.scoring.dialogues import read_turns
 from known_unknowns_benchmarks.actiview.metrics import Cost, cost
 
 DIFFERENCE = "difference"
@@ -35,7 +35,8 @@ class Outcomes:
         self._run = run
         self._files = EditionFiles(data, results)
         self._statistics = run.params.statistics
-        self._scores = lru_cache(maxsize=None)(lambda part: final_scores(tables.read_scores(part)))
+        columns = ["question_id", "parser", "correct"]
+        self._answers = lru_cache(maxsize=None)(lambda part: tables.read_answers(part, columns))
         self.right = lru_cache(maxsize=None)(self._right)
         self.cost = lru_cache(maxsize=None)(self._cost)
 
@@ -43,15 +44,12 @@ class Outcomes:
         """Return the share of seeds in which a question was right, by question in the order of the table."""
         if variant not in self._run.variants or parser not in self._run.parsers:
             return None
-        file = self._files.scores(model, self._run.benchmark)
+        file = self._files.answers(model, self._run.benchmark)
         parts = [tables.Part(file, Cell(variant, seed)) for seed in self._run.seeds[variant]]
         if not all(map(tables.has_rows, parts)):
             return None
-        scores = [self._scores(part).get(parser, {}) for part in parts]
-        found = [
-            pd.Series({name: float(score.correct) for name, score in of_seed.items()}, dtype=float)
-            for of_seed in scores
-        ]
+        seeds = [answers[answers["parser"] == parser] for answers in map(self._answers, parts)]
+        found = [of_seed.set_index("question_id")["correct"].astype(float) for of_seed in seeds]
         return pd.concat(found, axis=1).mean(axis=1).reindex(self._groups.index)
 
     def dialogues(self, model: str, variant: str) -> Dialogues | None:

@@ -58,7 +58,7 @@ class Metrics(BenchmarkMetrics):
 
     def ratios(self, cell: pd.DataFrame) -> dict[str, Ratio]:
         """Compute the metrics of the module's table that are ratios."""
-        has_answer = (cell["refusal_label"] != "") & (cell["right_label"] != "")
+        has_answer = cell["refusal_label"].notna() & cell["right_label"].notna()
         answerable = has_answer & ~cell["refusal_is_correct"]
         refused = answerable & (cell["outcome"] == REFUSED)
         is_complete = (cell["forced_outcome"] != "")[refused].all()

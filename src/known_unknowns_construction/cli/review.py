@@ -180,7 +180,7 @@ def _source(
     source = items.error_source(
         f"wrong answers of {model} to {name}, {variant}",
         files.asked(name, variant, seed),
-        Part(files.scores(model, name), Cell(variant, seed)),
+        Part(files.answers(model, name), Cell(variant, seed)),
         Part(files.replies(model, name), Cell(variant, seed)),
         images=files.questions(name),
         parser=parser,

@@ -58,7 +58,7 @@ def reviewed_part(source: Source, decisions: Sequence[Decision]) -> Source:
 def write_error_table(
     title: str,
     questions: Part,
-    scores: Part,
+    answers: Part,
     replies: Part,
     *,
     images: Path,
@@ -67,7 +67,7 @@ def write_error_table(
     parser: str = "robust",
 ) -> None:
     """Write the `error_table` of a model's wrong answers to a variant and seed. ``tags`` is the reviewers' file."""
-    source = error_source(title, questions, scores, replies, images=images, parser=parser)
+    source = error_source(title, questions, answers, replies, images=images, parser=parser)
     found = read_decisions([tags])
     write_table(error_table(reviewed_part(source, found), found), out)
 

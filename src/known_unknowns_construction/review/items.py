@@ -8,12 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pandas as pd
 
 from known_unknowns import tables
+from known_unknowns.benchmark.protocol import ANSWER
 from known_unknowns.errors import DataError
 from known_unknowns.images import COMPOSITES, RECIPES, decode, files_of, has_pixels, open_image, read_file, web_type
-from known_unknowns.records import ABSTAINED, CUT, FAILED, REFUSED, UNPARSED, Image, Question, Score
-from known_unknowns.scoring.dialogues import final_scores
+from known_unknowns.records import ABSTAINED, CUT, FAILED, REFUSED, UNPARSED, Image, Question
 from known_unknowns.tables import Part
 from known_unknowns_construction.candidates import Candidate, SceneObject, read_candidates
 from known_unknowns_construction.review.decisions import Content, content_of
@@ -201,7 +204,7 @@ def _png(image: Image, folder: Path) -> bytes:
 def error_source(
     title: str,
     questions: Part,
-    scores: Part,
+    answers: Part,
     replies: Part,
     *,
     images: Path,
@@ -211,43 +214,40 @@ def error_source(
 ) -> Source:
     """Return the wrong answers of a model, by a parser, as items.
 
-    ``questions``, ``scores`` and ``replies`` are rows of the same variant and seed, ``images`` is the folder of the
+    ``questions``, ``answers`` and ``replies`` are rows of the same variant and seed, ``images`` is the folder of the
     images. The items have the order of the questions. A ``sample`` of so many has a random order, so that its first
     ones are a sample too. Raises DataError if a table cannot be read, or no answer is wrong.
     """
     asked = {question.id: question for question in tables.read_questions(questions)}
-    of_parser = final_scores(tables.read_scores(scores)).get(parser, {})
-    wrong = [score for score in of_parser.values() if is_error(score)]
-    unknown = next((score.question_id for score in wrong if score.question_id not in asked), None)
+    parsed = tables.read_answers(answers, ["question_id", "parser", "outcome", "label", "choice", "correct"])
+    failed = parsed["outcome"] == FAILED  # a failed request is no error of the model
+    is_wrong = (parsed["parser"] == parser) & ~parsed["correct"] & ~failed
+    wrong = list(parsed[is_wrong].itertuples(index=False))
+    unknown = next((answer.question_id for answer in wrong if answer.question_id not in asked), None)
     if unknown is not None:
-        raise DataError(f"question {unknown!r} is not one of {questions}; score again", file=scores)
+        raise DataError(f"question {unknown!r} is not one of {questions}; score again", file=answers)
     if not wrong:
-        raise DataError(f"no answer is wrong by the parser {parser!r}", file=scores)
+        raise DataError(f"no answer is wrong by the parser {parser!r}", file=answers)
     if sample is not None and sample < len(wrong):
         wrong = random.Random(seed).sample(wrong, sample)
-    texts = {(turn.question_id, turn.turn): turn.reply.text for turn in tables.read_replies(replies)}
+    texts = {turn.question_id: turn.reply.text for turn in tables.read_replies(replies) if turn.step == ANSWER}
     items = [
-        _of_error(asked[score.question_id], score, texts.get((score.question_id, score.turn), ""), images)
-        for score in wrong
+        _of_error(asked[answer.question_id], answer, texts.get(answer.question_id, ""), images) for answer in wrong
     ]
     return Source(title, ERRORS, items)
 
 
-def is_error(score: Score) -> bool:
-    """Whether an answer is wrong. A failed request is not an error of the model."""
-    return not score.correct and score.outcome != FAILED
-
-
-def _of_error(question: Question, score: Score, reply: str, folder: Path) -> Item:
+def _of_error(question: Question, answer: Any, reply: str, folder: Path) -> Item:
+    """The item of a wrong answer, which is a row of the table of answers."""
     item = _of_question(question, folder)
-    flags = [_FLAGS[score.outcome]] if score.outcome in _FLAGS else []
+    flags = [_FLAGS[answer.outcome]] if answer.outcome in _FLAGS else []
     if not flags and question.refusal is not None and question.answer == question.refusal:
         flags = [("under-refusal", "the model chose an option, but refusing is correct")]
-    wrong = WrongAnswer(reply, score.outcome, _label(question, score))
+    wrong = WrongAnswer(reply, answer.outcome, _label(question, answer))
     return replace(item, flags=tuple(flags), wrong=wrong)
 
 
-def _label(question: Question, score: Score) -> str:
-    if score.choice is not None and 0 <= score.choice < len(question.labels):
-        return question.labels[score.choice]
-    return score.label or ""
+def _label(question: Question, answer: Any) -> str:
+    if pd.notna(answer.choice) and 0 <= answer.choice < len(question.labels):
+        return question.labels[int(answer.choice)]
+    return answer.label or ""

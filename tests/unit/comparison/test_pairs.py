@@ -1,4 +1,4 @@
-"""Paired comparisons from tables of scores, of the dual accuracy, and of a small run."""
+"""Paired comparisons from tables of answers, of the dual accuracy, and of a small run."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from known_unknowns.comparison.pairs import (
 )
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError
-from known_unknowns.records import Cell, Repeat, Score
-from tests.cells import write_scores
+from known_unknowns.records import Repeat, Score
+from tests.cells import write_answers
 from tests.factories import question, with_keys
 from tests.unit.metrics.answered import params as params_of
 
@@ -77,7 +77,7 @@ def test_ranks_follow_from_the_corrected_tests() -> None:
 
 
 def write_two_questions(folder: Path) -> None:
-    """Two questions on one image; the scores of two turns, and of a view."""
+    """Two questions on one image; the answers of two turns, and a view."""
     asked = [question("q1", group="i"), question("q2", group="i")]
     tables.write_variant(folder / "variants/v.parquet", {3: asked})
     scores = [
@@ -87,13 +87,13 @@ def write_two_questions(folder: Path) -> None:
         Score("q2", 1, "answer", "robust", "answered", "A", 0, True),
         Score("q1", 0, "answer", "official", "failed", None, None, False),
     ]
-    tables.write_scores(folder / "scores.parquet", {Cell("v", 3): scores})
+    write_answers(folder / "answers.parquet", "v", 3, scores)
 
 
 def read_two_questions(folder: Path, *parsers: str, variant: str = "v") -> list[Answers]:
     write_two_questions(folder)
-    scores = folder / "scores.parquet"
-    return read_answers(folder / "variants", scores, model="m", variant=variant, parsers=parsers, repeats=[Repeat(3)])
+    answers = folder / "answers.parquet"
+    return read_answers(folder / "variants", answers, model="m", variant=variant, parsers=parsers, repeats=[Repeat(3)])
 
 
 def test_the_last_answer_of_each_question_counts(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_the_last_answer_of_each_question_counts(tmp_path: Path) -> None:
     assert {repeat.seed: flags.tolist() for repeat, flags in found.correct.items()} == {3: [False, True]}
 
 
-@pytest.mark.parametrize(("variant", "parser", "message"), [("v", "official", "q2"), ("w", "robust", "no scores")])
+@pytest.mark.parametrize(("variant", "parser", "message"), [("v", "official", "q2"), ("w", "robust", "no answers")])
 def test_missing_scores_are_errors(tmp_path: Path, variant: str, parser: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         read_two_questions(tmp_path, parser, variant=variant)
@@ -140,7 +140,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
             if (m, v) == (model, variant)
             for place in range(QUESTIONS)
         ]
-        write_scores(folder / "scores" / model / "humblebench/scores.parquet", variant, 0, scores)
+        write_answers(folder / "answers" / model / "humblebench/answers.parquet", variant, 0, scores)
     return folder
 
 

@@ -11,7 +11,7 @@ import yaml
 from known_unknowns import tables
 from known_unknowns.comparison.reply_tables import TABLES, write_tables
 from known_unknowns.records import Score
-from tests.cells import write_scores
+from tests.cells import write_answers
 from tests.factories import params_from, question
 from tests.paths import ROOT
 
@@ -47,8 +47,8 @@ def found(tmp_path):
                 if (model, variant, parser) in CHOICES
             ]
             if scores:
-                write_scores(tmp_path / f"scores/{model}/humblebench/scores.parquet", variant, 0, scores)
-    folders = {"variants": tmp_path / "variants", "scores": tmp_path / "scores"}
+                write_answers(tmp_path / f"answers/{model}/humblebench/answers.parquet", variant, 0, scores)
+    folders = {"variants": tmp_path / "variants", "answers": tmp_path / "answers"}
     write_tables(params, "humblebench", **folders, out=tmp_path / "out")
 
     def read(name):

@@ -63,9 +63,9 @@ def ours(root: Path, asked: dict[str, list[Question]], chosen: Params) -> list[M
 
 def measured(root: Path, replies: Path, chosen: Params) -> list[Metric]:
     """Scored and measured as the workflow does it."""
-    scores, answers = root / "scores.parquet", root / "answers.parquet"
+    answers = root / "answers.parquet"
     cells = chosen.cells("humblebench")
-    parse(folder(root), replies, scores, cells=cells, parsers=chosen.parsers, answers=answers)
+    parse(folder(root), replies, answers, cells=cells, parsers=chosen.parsers)
     measure(chosen, "m", "humblebench", answers=answers, out=root / "measured.parquet")
     return tables.read_metrics(root / "measured.parquet")
 
@@ -228,9 +228,9 @@ def test_samples_are_imported_and_measured(tmp_path):
     assert chosen.cells("humblebench", "m") == [Cell("original", 0, 0), Cell("original", 0, 1)]
     replies = tmp_path / "results/pocket/replies/m/humblebench/replies.parquet"
     assert tables.cells_in(replies) == [Cell("original", 0, 0), Cell("original", 0, 1)]
-    scores, answers = tmp_path / "scores.parquet", tmp_path / "answers.parquet"
+    answers = tmp_path / "answers.parquet"
     cells = chosen.cells("humblebench", "m")
-    parse(folder(tmp_path), replies, scores, cells=cells, parsers=chosen.parsers, answers=answers)
+    parse(folder(tmp_path), replies, answers, cells=cells, parsers=chosen.parsers)
     measure(chosen, "m", "humblebench", answers=answers, out=tmp_path / "measured.parquet")
     measured = [m for m in tables.read_metrics(tmp_path / "measured.parquet") if m.parser != "judge"]
     assert [replace(m, model="m") for m in found.metrics] == measured

@@ -52,10 +52,9 @@ def write(folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Reply]]], 
         cell: [AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", reply) for q, reply in pairs]
         for cell, pairs in cells.items()
     }
-    files = folder / "replies.parquet", folder / "scores.parquet"
+    files = folder / "replies.parquet", folder / "answers.parquet"
     tables.write_replies(files[0], turns)
-    answers = folder / "answers.parquet"
-    parse(folder / "variants", *files, cells=list(cells), parsers=PARSERS, kept=kept, answers=answers)
+    parse(folder / "variants", *files, cells=list(cells), parsers=PARSERS, kept=kept)
 
 
 def measured(

@@ -16,7 +16,7 @@ from known_unknowns.benchmark.protocol import FORCED
 from known_unknowns.config import RespondentModel, Statistics
 from known_unknowns.data.questions import vary
 from known_unknowns.engines.respondents import Respondent
-from known_unknowns.metrics.answers import cells_of, complete
+from known_unknowns.metrics.answers import cells_of, complete, confidences
 from known_unknowns.metrics.confidence_sources import confidence_table, metrics_of_sources
 from known_unknowns.metrics.measure import measure, metrics_of
 from known_unknowns.model_runs.model_run import infer
@@ -24,7 +24,7 @@ from known_unknowns.records import ABSTAINED, OVERALL, AnswerKey, Cell, Metric, 
 from known_unknowns.scoring.table import parse
 from known_unknowns.tables.confidence_sources import COLUMNS, low_mass
 from tests.factories import params_from, question, variant_entry, with_keys
-from tests.unit.metrics.answered import answers_of, dialogue, measured, only_cell, params, pick, write
+from tests.unit.metrics.answered import answers_of, dialogue, measured, params, pick, write
 
 ORIGINAL = Cell("original", 0)
 
@@ -194,7 +194,7 @@ def test_what_a_refusal_would_have_answered():
     dialogues = [[refuse, forced], [refuse, (FORCED, Reply("B"))], [refuse], [refuse], [("answer", Reply("A"))]]
     found = answers(dialogues, right=[0, 0, 4, 0, 0])
     assert found["would_be_right"].tolist() == pytest.approx([1, 0, 0, np.nan, 1], nan_ok=True)
-    assert confidence_table(only_cell(found))["refusal"].to_pylist() == [0, 0, 0, 0, 1]
+    assert found["refusal"].tolist() == [0, 0, 0, 0, 1]
 
 
 ATTEMPTS = [[("answer", Reply("A"))], [("answer", Reply("B"))]]
@@ -256,9 +256,8 @@ def test_the_protocol_decides_whether_a_question_is_asked_again(tmp_path):
 
 
 def test_the_table_has_null_for_what_is_unknown():
-    rows = confidence_table(only_cell(answers([[("answer", reply("A"))], [("answer", reply("E"))]])))
-    assert rows.schema.equals(tables.CONFIDENCES)
-    first, second = rows.to_pylist()
+    rows = confidence_table(answers([[("answer", reply("A"))], [("answer", reply("E"))]]))
+    first, second = rows.astype(object).where(rows.notna(), None).to_dict("records")
     assert first["letters"] == pytest.approx(0.9)
     assert (first["attempted"], first["correct"], first["would_be_right"], first["refusal"]) == (True, True, True, 1)
     assert (second["attempted"], second["would_be_right"], second["refusal"]) == (False, None, 0)
@@ -268,11 +267,10 @@ def test_the_table_has_null_for_what_is_unknown():
 def test_no_confidences_without_the_robust_parser(tmp_path):
     pairs = {ORIGINAL: [(question("1", 0), Reply("A"))]}
     write(tmp_path, pairs)
-    settings, table = params(["original"], [0], parsers=["official"]), tmp_path / "confidence.parquet"
+    settings = params(["original"], [0], parsers=["official"])
     out = tmp_path / "metrics.parquet"
-    measure(settings, "m", "humblebench", answers=tmp_path / "answers.parquet", out=out, confidence=table)
+    measure(settings, "m", "humblebench", answers=tmp_path / "answers.parquet", out=out)
     assert not any("." in metric.name for metric in tables.read_metrics(out))
-    assert tables.cells_in(table) == []
 
 
 @pytest.mark.parametrize("behaviour", ["calibrated", "overconfident", "uninformative"])
@@ -296,10 +294,9 @@ def test_a_scripted_respondent_has_the_calibration_that_it_was_written_with(tmp_
     folder, out = tmp_path / "variants", tmp_path / "replies"
     vary(variant_entry("original"), tmp_path / "questions.parquet", folder / "original.parquet", seeds=[0])
     infer(settings, "m", "humblebench", questions=tmp_path, variants=folder, out=out, journal=tmp_path / "m.jsonl")
-    replies, scores, answers = out / "replies.parquet", tmp_path / "scores.parquet", tmp_path / "answers.parquet"
-    parse(folder, replies, scores, cells=[Cell("original", 0)], parsers=["robust"], answers=answers)
-    table = tmp_path / "confidence.parquet"
-    measure(settings, "m", "humblebench", answers=answers, out=tmp_path / "metrics.parquet", confidence=table)
+    replies, answers = out / "replies.parquet", tmp_path / "answers.parquet"
+    parse(folder, replies, answers, cells=[Cell("original", 0)], parsers=["robust"])
+    measure(settings, "m", "humblebench", answers=answers, out=tmp_path / "metrics.parquet")
     metrics = tables.read_metrics(tmp_path / "metrics.parquet")
     for source in ("letters", "option_text", "verbalised"):
         found = {m.name.partition(".")[0]: m for m in metrics if m.name.endswith(f".{source}")}
@@ -312,5 +309,5 @@ def test_a_scripted_respondent_has_the_calibration_that_it_was_written_with(tmp_
             assert found["ece"].value == pytest.approx(gap, abs=0.05), source
             assert found["overconfidence"].low <= gap + 0.01 and found["overconfidence"].high >= gap - 0.01
             assert found["auroc"].value > 0.75
-    rows = tables.read_columns(table, tables.CONFIDENCES).to_pandas()
+    rows = confidences(answers, "humblebench")
     assert np.allclose(rows.letters, rows.verbalised, atol=1e-5)

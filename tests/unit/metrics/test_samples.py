@@ -42,9 +42,9 @@ def run(folder: Path, questions: list[Question], params: Params) -> tuple[list[M
     vary(variant_entry(variant), folder / "questions.parquet", table, seeds=params.seeds)
     out, variants = folder / "replies", folder / "variants"
     infer(params, "m", "humblebench", questions=folder, variants=variants, out=out, journal=folder / "m.jsonl")
-    scores, answers = folder / "scores.parquet", folder / "answers.parquet"
+    answers = folder / "answers.parquet"
     cells = params.cells("humblebench", "m")
-    parse(variants, out / "replies.parquet", scores, cells=cells, parsers=["robust"], answers=answers)
+    parse(variants, out / "replies.parquet", answers, cells=cells, parsers=["robust"])
     measure(params, "m", "humblebench", answers=answers, out=folder / "metrics.parquet")
     return tables.read_metrics(folder / "metrics.parquet"), json.loads((out / "engine.json").read_text("utf-8"))
 
@@ -85,15 +85,14 @@ def test_the_interval_includes_the_questions_and_not_the_samples_alone(tmp_path)
 
 
 def by_hand(folder: Path, asked: list[Question], cells: dict[Cell, list[Reply]]) -> list[Metric]:
-    variants, replies, scores = folder / "variants", folder / "replies.parquet", folder / "scores.parquet"
+    variants, replies, answers = folder / "variants", folder / "replies.parquet", folder / "answers.parquet"
     tables.write_variant(variants / "original.parquet", {cell.seed: asked for cell in cells})
     turns = {
         cell: [AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", r) for q, r in zip(asked, of_cell, strict=True)]
         for cell, of_cell in cells.items()
     }
     tables.write_replies(replies, turns)
-    answers = folder / "answers.parquet"
-    parse(variants, replies, scores, cells=list(cells), parsers=["robust"], answers=answers)
+    parse(variants, replies, answers, cells=list(cells), parsers=["robust"])
     params = settings(len({cell.sample for cell in cells}), seeds=tuple({cell.seed: 0 for cell in cells}))
     assert set(params.cells("humblebench", "m")) == set(cells)
     out = folder / "metrics.parquet"

@@ -37,6 +37,6 @@ def test_upper_bound_leaves_out_replies_that_are_the_removed_option(tmp_path):
         }
         shares = {"share_unparsed": unparsed, "share_no_letter": unparsed}
         assert found == pytest.approx({"accuracy": right, "accuracy_high_bound": possible} | shares), parser
-    scores = tables.read_scores(tmp_path / "scores.parquet")
+    scores = tables.read_scores(tmp_path / "answers.parquet")
     labels = {score.question_id for score in scores if score.label == NOT_OFFERED}
     assert labels == {"7", "8", "9"}

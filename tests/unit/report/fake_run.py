@@ -184,12 +184,11 @@ def _model(run: FakeRun, model: str, varied: dict[Cell, list[Question]], reply: 
         dice = random.Random(f"{model}:{cell.variant}:{cell.seed}{sample}")
         turns[cell] = [_asked(question, reply(model, question, dice)) for question in questions]
     files = EditionFiles(run.data, run.results)
-    replies, scores, metrics = (path(model, "humblebench") for path in (files.replies, files.scores, files.metrics))
+    replies, answers, metrics = (path(model, "humblebench") for path in (files.replies, files.answers, files.metrics))
     tables.write_replies(replies, turns)
-    asked, answers = files.variants("humblebench"), files.answers(model, "humblebench")
-    parse(asked, replies, scores, cells=list(varied), parsers=run.params.parsers, answers=answers)
-    confidence = files.confidence(model, "humblebench")
-    measure(run.params, model, "humblebench", answers=answers, out=metrics, confidence=confidence)
+    asked = files.variants("humblebench")
+    parse(asked, replies, answers, cells=list(varied), parsers=run.params.parsers)
+    measure(run.params, model, "humblebench", answers=answers, out=metrics)
     run.metrics.append(metrics)
     engine = {
         "model": model,

@@ -164,8 +164,8 @@ def test_an_invalid_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"engine\.json"):
         write(run)
     engine.unlink()
-    scores = run.results / "scores" / "pocket" / "humblebench" / "scores.parquet"
-    scores.write_bytes(scores.read_bytes()[:200])
-    with pytest.raises(DataError, match=r"scores\.parquet"):
+    answers = run.results / "answers" / "pocket" / "humblebench" / "answers.parquet"
+    answers.write_bytes(answers.read_bytes()[:200])
+    with pytest.raises(DataError, match=r"answers\.parquet"):
         write(run)
     assert not run.page.exists()

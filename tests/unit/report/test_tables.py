@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from known_unknowns.edition_files import scores_table
+from known_unknowns.edition_files import answers_table
 from known_unknowns.errors import DataError
 from known_unknowns.metrics.index import MetricIndex
 from known_unknowns.metrics.proportions import constant_answer
@@ -18,10 +18,9 @@ from known_unknowns.records import ANSWERED, OVERALL, UNPARSED, Metric, Score
 from known_unknowns.report.page import run_of
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import all_variants, by_category, disagreement, error_shares, headline
-from known_unknowns.tables import write_scores
 from known_unknowns.workflow.rule_functions import error_tables
 from known_unknowns_construction.review.error_analysis import ErrorShare, write_table
-from tests.cells import ONE
+from tests.cells import write_answers
 
 from .conftest import write
 from .fake_run import make, params
@@ -105,7 +104,7 @@ def test_disagreement_of_parsers_counted_by_hand(tmp_path: Path) -> None:
     likely = [score("likelihood", ANSWERED, 0, q) for q in "1234"]
     same = [score("robust", ANSWERED, 0, q) for q in "1234"]
     for model, rows in (("a", official + robust + likely), ("b", official + robust), ("same", official + same)):
-        write_scores(scores_table(tmp_path / "scores", model, "humblebench"), {ONE: rows})
+        write_answers(answers_table(tmp_path / "answers", model, "humblebench"), "original", 0, rows)
     run = Run(
         "humblebench", section("humblebench"), MetricIndex([]), ("a", "b", "same"), ("original",),
         ("official", "robust", "likelihood"), {"original": (0,)}, params(),

@@ -15,7 +15,7 @@ from known_unknowns.errors import DataError
 from known_unknowns.records import ABSTAINED, ANSWERED, CUT, FAILED, OUTCOMES, REFUSED, UNPARSED, Score
 from known_unknowns.report.browser import build, columns, outcomes
 from known_unknowns.report.browser.shards import read
-from tests.cells import ONE
+from tests.cells import write_answers
 from tests.factories import params_from, question
 
 from .rows import rows_of
@@ -84,10 +84,11 @@ def test_a_pair_of_parsers_disagrees_if_both_have_a_result():
 
 
 def outcomes_of(folder, size, place, scores):
-    tables.write_scores(folder / "scores.parquet", {ONE: scores})
+    answers = folder / "answers.parquet"
+    write_answers(answers, "original", 0, scores)
     ids = {str(number): number for number in range(size)}
     asked = columns.AskedQuestions([replace(question(answer=1), id=str(place))], ids)
-    table = columns.OrderedTable(folder / "scores.parquet", tables.SCORES, asked)
+    table = columns.OrderedTable(answers, tables.score_table(answers), asked)
     codes = outcomes.codes_of(table.values("outcome"), table.values("correct"), file=table.path)
     return [list(plane) for plane in outcomes.planes(table, codes, ["robust"], asked)["robust"]]
 

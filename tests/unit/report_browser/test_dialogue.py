@@ -13,7 +13,7 @@ from known_unknowns.report.browser.columns import AskedQuestions, OrderedTable
 from known_unknowns.report.browser.dialogue import CHANGED, DialogueWriter, SharedValues
 from known_unknowns.report.browser.outcomes import codes_of
 from known_unknowns.report.private_texts import PrivateTexts
-from tests.cells import ONE
+from tests.cells import ONE, write_answers
 from tests.factories import question
 
 from .rows import rows_of
@@ -37,11 +37,10 @@ def rows(tmp_path):
     def written(turns, scores, replay=lambda question, turns: iter(())):
         asked = AskedQuestions([replace(question(answer=1), id="1")], {"1": 0})
         tables.write_replies(tmp_path / "replies", {ONE: turns})
-        tables.write_scores(tmp_path / "scores", {ONE: scores})
-        replies, results = (
-            OrderedTable(tmp_path / name, schema, asked)
-            for name, schema in (("replies", tables.REPLIES), ("scores", tables.SCORES))
-        )
+        write_answers(tmp_path / "answers", "original", 0, scores)
+        of_replies = tables.read_columns(tmp_path / "replies", tables.REPLIES)
+        replies = OrderedTable(tmp_path / "replies", of_replies, asked)
+        results = OrderedTable(tmp_path / "answers", tables.score_table(tmp_path / "answers"), asked)
         shared = SharedValues()
         for image in asked.at[0].images:
             shared.image(image)

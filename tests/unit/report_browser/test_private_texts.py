@@ -30,14 +30,15 @@ def test_texts_of_data_and_models_are_as_written_and_others_not_private(tmp_path
     questions[0] = replace(questions[0], id="/data/mine/q1", text=f"{QUESTION} {KEY}", extra=extra)
     write_questions(run.folder / "variants" / BENCHMARK, "original", 0, questions)
     for model in run.params.models:
-        replies, scores = (run.folder / kind / model / BENCHMARK / f"{kind}.parquet" for kind in ("replies", "scores"))
+        of_model = {kind: run.folder / kind / model / BENCHMARK / f"{kind}.parquet" for kind in ("replies", "answers")}
+        replies, answers = of_model.values()
         turns = read_replies(replies, "original")
         turns[0] = replace(turns[0], question_id="/data/mine/q1", text=f"{QUESTION} {KEY}")
         turns[0] = replace(turns[0], reply=Reply("", error=TEXT))
         turns[1] = replace(turns[1], reply=Reply(f"{PATHS} {KEY}: the answer is B."))
         write_replies(replies, "original", 0, turns)
         cells = [Cell(variant, 0) for variant in VARIANTS]
-        parse(run.folder / "variants" / BENCHMARK, replies, scores, cells=cells, parsers=run.params.parsers)
+        parse(run.folder / "variants" / BENCHMARK, replies, answers, cells=cells, parsers=run.params.parsers)
         engine = {"entry": {"source": "/srv/secret/model"}, "facts": {"x": TEXT}, "about": {TEXT: str(root)}}
         replies.with_name("engine.json").write_text(json.dumps(engine))
     raw = run.params.file.plain()

@@ -11,13 +11,18 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+import pyarrow as pa
+
 from known_unknowns import config, tables
+from known_unknowns.benchmark.answer_columns import answer_schema
 from known_unknowns.config import Params
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.files import write_text
 from known_unknowns.images import recipe_image
-from known_unknowns.records import AnsweredTurn, Cell, Confidence, Image, Option, Question, Reply
+from known_unknowns.records import AnsweredTurn, Cell, Image, Option, Question, Reply
 from known_unknowns.report.browser import build
 from known_unknowns.scoring.table import parse
+from known_unknowns.tables import Part
 from tests.cells import write_replies
 from tests.factories import params_from, png
 from tests.paths import ROOT
@@ -95,16 +100,23 @@ def _write_tables(folder: Path, params: Params, benchmark: str) -> None:
         write_text(folder / "replies" / model / benchmark / "engine.json", json.dumps(engine))
     for model in MODELS:
         cells = [Cell(variant, 0) for variant in VARIANTS if (model, variant) in REPLIES]
-        files = [folder / kind / model / benchmark / f"{kind}.parquet" for kind in ("replies", "scores")]
+        files = [folder / kind / model / benchmark / f"{kind}.parquet" for kind in ("replies", "answers")]
         parse(folder / "variants" / benchmark, *files, cells=cells, parsers=params.parsers)
-    confidence = folder / "confidence" / "pocket" / benchmark / "confidence.parquet"
-    known = [
-        Confidence(f"q{i}", "answered", True, True, True, None, None, sure, *[None] * 3) for i, sure in SURE.items()
-    ]
-    table = tables.table_of(
-        confidence, ([getattr(row, n) for n in tables.CONFIDENCES.names] for row in known), tables.CONFIDENCES
-    )
-    tables.write_cells(confidence, tables.CONFIDENCES, [(Cell("original", 0), table)])
+    _set_confidences(EditionFiles(folder, folder).answers("pocket", benchmark), benchmark)
+
+
+def _set_confidences(answers: Path, benchmark: str) -> None:
+    """Replace the confidences from the labels' probabilities by `SURE`."""
+    schema = answer_schema(benchmark)
+    of_cells = []
+    for cell in tables.cells_in(answers):
+        table = tables.read_columns(Part(answers, cell), schema)
+        rows = zip(table["parser"].to_pylist(), table["question_id"].to_pylist(), strict=True)
+        is_original = cell == Cell("original", 0)
+        known = {("robust", f"q{i}"): sure for i, sure in SURE.items() if is_original}
+        letters = pa.array([known.get(row) for row in rows], pa.float64())
+        of_cells.append((cell, table.set_column(schema.get_field_index("letters"), "letters", letters)))
+    tables.write_cells(answers, schema, of_cells)
 
 
 def _question(i: int, variant: str, image: Image) -> Question:

@@ -11,7 +11,7 @@ from known_unknowns import tables
 from known_unknowns.benchmark.answer_columns import answer_schema
 from known_unknowns.benchmark.protocol import CONFIDENCE, FORCED
 from known_unknowns.errors import DataError
-from known_unknowns.records import ABSTAINED, ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Cell, Reply
+from known_unknowns.records import ABSTAINED, ANSWERED, NO_INPUT, REFUSED, UNPARSED, AnsweredTurn, Cell, Reply
 from known_unknowns.scoring.answers import answer_table
 from known_unknowns.scoring.dialogues import ScoresByTurn, score_turn
 from known_unknowns.scoring.table import parse
@@ -54,6 +54,10 @@ def test_what_a_row_says_of_a_refused_question():
         "forced_correct": True,
         "undefined": "",
         "label_mass": None,
+        "turns": [
+            {"turn": 0, "step": "answer", "outcome": REFUSED, "label": "E", "choice": 4, "correct": False},
+            {"turn": 1, "step": FORCED, "outcome": ANSWERED, "label": "A", "choice": 0, "correct": True},
+        ],
         "would_be_right": True,
         "letters": None,
         "option_text": None,
@@ -68,8 +72,8 @@ def test_what_a_row_says_without_an_answer():
     asked = replace(question("1", 0), answer=None, refusal=None)
     replies = [("answer", Reply("I cannot tell.")), (CONFIDENCE, Reply("", error="timeout"))]
     (row,) = rows([(asked, dialogue(asked, replies))])
-    assert (row["outcome"], row["label"], row["choice"], row["chosen_text"]) == (ABSTAINED, "", -1, None)
-    assert (row["right_label"], row["refusal_label"], row["chance"]) == ("", "", 0)
+    assert (row["outcome"], row["label"], row["choice"], row["chosen_text"]) == (ABSTAINED, None, None, None)
+    assert (row["right_label"], row["refusal_label"], row["chance"]) == (None, None, 0)
     assert (row["forced_outcome"], row["forced_correct"]) == ("", False)
     assert row["would_be_right"] is False  # nothing is right
     assert (row["verbalised"], row["verbalised_error"]) == (None, "timeout")
@@ -92,7 +96,7 @@ def test_a_parser_without_input_has_rows_and_says_so():
         "humblebench", [(asked, dialogue(asked, [("answer", Reply("A"))]))], ["likelihood"], {}, file=FILE
     )
     (row,) = table.to_pylist()
-    assert (row["outcome"], row["undefined"]) == (UNPARSED, "no reply has what the parser needs")
+    assert (row["outcome"], row["undefined"], row["turns"]) == (UNPARSED, NO_INPUT, [])
 
 
 def test_an_answer_without_a_score_is_named():
@@ -113,14 +117,7 @@ def test_the_rows_of_a_file_are_those_of_every_cell_in_order(tmp_path):
     tables.write_replies(tmp_path / "replies.parquet", turns)
     files = [tmp_path / name for name in ("first.parquet", "second.parquet")]
     for file in files:
-        parse(
-            tmp_path / "variants",
-            tmp_path / "replies.parquet",
-            tmp_path / "scores.parquet",
-            cells=cells,
-            parsers=["official", "robust"],
-            answers=file,
-        )
+        parse(tmp_path / "variants", tmp_path / "replies.parquet", file, cells=cells, parsers=["official", "robust"])
     assert files[0].read_bytes() == files[1].read_bytes()
     assert tables.cells_in(files[0]) == cells
     part = tables.read_columns(tables.Part(files[0], Cell("original", 0, 1)), answer_schema("humblebench"))

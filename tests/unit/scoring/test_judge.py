@@ -165,10 +165,9 @@ def test_a_run_with_failures_is_journalled_and_scored(run_folder, capsys):
         assert "6 of them from the journal; 0 requests" in capsys.readouterr().err
     assert (record["replies"], record["own_replies"], record["unparsed"]) == (6, 6, 4)
     variants, replies = run_folder / "variants/humblebench", run_folder / "replies/parrot/humblebench/replies.parquet"
-    table, judgements = run_folder / "scores.parquet", run_folder / "judgements.json"
-    answers = run_folder / "answers.parquet"
-    parse(variants, replies, table, cells=[ONE], parsers=["robust", JUDGE], judgements=judgements, answers=answers)
-    scores = tables.read_scores(table)
+    answers, judgements = run_folder / "answers.parquet", run_folder / "judgements.json"
+    parse(variants, replies, answers, cells=[ONE], parsers=["robust", JUDGE], judgements=judgements)
+    scores = tables.read_scores(answers)
     found = {score.question_id: (score.outcome, score.label) for score in scores if score.parser == JUDGE}
     assert found == {
         "sound": (ANSWERED, "B"),

@@ -10,7 +10,7 @@ from known_unknowns import tables
 from known_unknowns.errors import ConfigError, DamagedError, DataError
 from known_unknowns.records import NOT_OFFERED, AnsweredTurn, Cell, Continuation, Option, Question, Reply, Score
 from known_unknowns.scoring.dialogues import final_answers, read_turns, score_turn
-from known_unknowns.scoring.table import parse, score_table
+from known_unknowns.scoring.table import parse
 from known_unknowns.variants import without_refusal
 from tests import cells
 from tests.cells import ONE
@@ -22,14 +22,18 @@ def asked(identifier: str, reply: Reply, **changes) -> AnsweredTurn:
 
 
 def written(folder: Path, questions: list[Question], replies: list[AnsweredTurn]) -> tuple[Path, Path]:
-    tables.write_questions(folder / "questions.parquet", questions)
+    """Write the tables of a variant; return those of its questions and of its replies."""
+    tables.write_variant(folder / "original.parquet", {0: questions})
     tables.write_replies(folder / "replies.parquet", {ONE: replies})
-    return folder / "questions.parquet", folder / "replies.parquet"
+    return folder / "original.parquet", folder / "replies.parquet"
 
 
 def scores_of(files: tuple[Path, Path], parsers: list[str]) -> list[Score]:
-    columns = score_table(*files, parsers=parsers).columns
-    return [Score(*values) for values in zip(*(column.to_pylist() for column in columns), strict=True)]
+    """The scores of all turns, by parser, question and turn."""
+    questions, replies = files
+    answers = replies.with_name("answers.parquet")
+    parse(questions.parent, replies, answers, cells=[ONE], parsers=parsers)
+    return tables.read_scores(answers)
 
 
 def test_one_score_per_question_turn_and_parser_in_order(tmp_path):
@@ -44,13 +48,13 @@ def test_one_score_per_question_turn_and_parser_in_order(tmp_path):
     files = written(tmp_path, questions, replies)
     assert scores_of(files, ["official", "robust", "likelihood"]) == [
         Score("2", 1, "answer", "official", "answered", "A", 0, False),
-        Score("2", 1, "answer", "robust", "unparsed", None, None, False),
-        Score("2", 1, "answer", "likelihood", "unparsed", None, None, False),
         Score("2", 2, "forced", "official", "answered", "B", 1, True),
-        Score("2", 2, "forced", "robust", "answered", "B", 1, True),
-        Score("2", 2, "forced", "likelihood", "unparsed", None, None, False),
         Score("1", 0, "answer", "official", "refused", "E", 4, True),
+        Score("2", 1, "answer", "robust", "unparsed", None, None, False),
+        Score("2", 2, "forced", "robust", "answered", "B", 1, True),
         Score("1", 0, "answer", "robust", "refused", "E", 4, True),
+        Score("2", 1, "answer", "likelihood", "unparsed", None, None, False),
+        Score("2", 2, "forced", "likelihood", "unparsed", None, None, False),
         Score("1", 0, "answer", "likelihood", "answered", "A", 0, False),
     ]
 
@@ -74,10 +78,10 @@ def test_the_likeliest_text_of_an_option_per_token_and_summed(tmp_path):
     parsers = ["option_text", "option_text_sum"]
     assert [(each.question_id, each.outcome, each.label) for each in scores_of(files, parsers)] == [
         ("1", "answered", "B"),
-        ("1", "answered", "A"),
-        ("2", "failed", None),
         ("2", "failed", None),
         ("3", "unparsed", None),
+        ("1", "answered", "A"),
+        ("2", "failed", None),
         ("3", "unparsed", None),
     ]
 
@@ -134,13 +138,13 @@ def test_question_without_an_answer_is_never_correct(tmp_path):
 def test_questions_and_replies_must_belong_together(tmp_path, questions, replies, complaint):
     files = written(tmp_path, [question(i) for i in questions], [asked(i, Reply("A"), turn=t) for i, t in replies])
     with pytest.raises(DataError, match=complaint) as error:
-        score_table(*files, parsers=["robust"])
+        scores_of(files, ["robust"])
     assert str(files[1]) in str(error.value)
 
 
 def test_an_unknown_parser_is_named_with_the_nearest(tmp_path):
     with pytest.raises(ConfigError, match="did you mean 'robust'"):
-        score_table(tmp_path / "q", tmp_path / "r", parsers=["robost"])
+        scores_of((tmp_path / "q", tmp_path / "r"), ["robost"])
 
 
 def test_answering_turn_is_the_last_of_the_step_answer(tmp_path):
@@ -161,7 +165,7 @@ def test_question_without_an_answering_turn(tmp_path):
 
 def test_the_cells_of_a_model_are_one_table_with_a_row_group_each(tmp_path):
     """An error in one variant leaves no table."""
-    variants, replies, out = tmp_path / "variants", tmp_path / "replies.parquet", tmp_path / "scores.parquet"
+    variants, replies, out = tmp_path / "variants", tmp_path / "replies.parquet", tmp_path / "answers.parquet"
     asked_of = {Cell("original", 0): "B", Cell("noise", 0): "D", Cell("noise", 1): "so B"}
     for (variant, seed, _), text in asked_of.items():
         cells.write_questions(variants, variant, seed, [question("1", answer=1)])

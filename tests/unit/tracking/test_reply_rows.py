@@ -10,7 +10,7 @@ from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.records import AnsweredTurn, Score
 from known_unknowns.scoring.reply_rows import reply_rows
-from tests.cells import ONE
+from tests.cells import ONE, write_answers
 
 from .world import questions, replies, scores
 
@@ -21,10 +21,10 @@ def table(
     folder: Path, asked: list[AnsweredTurn], scored: list[Score], parsers: list[str] = PARSERS
 ) -> list[dict[str, Any]]:
     """Write the three tables and return the rows made of them."""
-    files = [folder / name for name in ("questions.parquet", "replies.parquet", "scores.parquet")]
+    files = [folder / name for name in ("questions.parquet", "replies.parquet", "answers.parquet")]
     tables.write_questions(files[0], questions())
     tables.write_replies(files[1], {ONE: asked})
-    tables.write_scores(files[2], {ONE: scored})
+    write_answers(files[2], "original", 0, scored)
     columns, rows = reply_rows(*files, parsers)
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
@@ -58,7 +58,7 @@ def test_missing_rows_are_errors(tmp_path: Path) -> None:
     asked, scored = replies("oracle"), scores("oracle")
     with pytest.raises(DataError, match=r"replies\.parquet: no reply to question '0'"):
         table(tmp_path, asked[1:], scored)
-    with pytest.raises(DataError, match=r"scores\.parquet: 1 scores are missing, such as .*'3', 0, 'robust'"):
+    with pytest.raises(DataError, match=r"answers\.parquet: 1 scores are missing, such as .*'3', 0, 'robust'"):
         table(tmp_path, asked, scored[:-1])
     with_logprobs = [replace(asked[0], reply=replace(asked[0].reply, logprobs={"A": -0.1})), *asked[1:]]
     with pytest.raises(DataError, match=r"4 scores are missing, such as .*'0', 0, 'likelihood'"):

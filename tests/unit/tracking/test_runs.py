@@ -13,7 +13,7 @@ from known_unknowns import tables
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL, Metric
-from tests.cells import read_replies, read_scores, write_replies, write_scores
+from tests.cells import read_replies, read_scores, write_answers, write_replies
 from tests.unit.tracking.logged import CELLS, artifact, cell_of, client, rows, run_of, runs
 
 from .world import DVC_HASH, MODELS, VARIANTS, World, build
@@ -250,8 +250,8 @@ def test_each_sample_has_a_run_and_the_benchmark_has_their_number(world: World) 
     path = files.replies("always_a", "humblebench")
     for variant in VARIANTS:
         write_replies(path, variant, 0, read_replies(path, variant), sample=1)
-        scores = files.scores("always_a", "humblebench")
-        write_scores(scores, variant, 0, read_scores(scores, variant), sample=1)
+        answers = files.answers("always_a", "humblebench")
+        write_answers(answers, variant, 0, read_scores(answers, variant), sample=1)
     found = tables.read_metrics(world.metrics_file("always_a"))
     more = [replace(metric, sample=1) for metric in found if metric.seed == 0]
     tables.write_metrics(world.metrics_file("always_a"), [*found, *more])

@@ -12,6 +12,7 @@ from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.records import OVERALL, AnsweredTurn, Cell, Metric, Option, Question, Reply, Score
+from tests.cells import write_answers
 from tests.factories import params_from
 
 MODELS, VARIANTS = ("oracle", "always_a"), ("original", "nota_only_relettered")
@@ -111,9 +112,9 @@ def build(folder: Path) -> World:
         tables.write_variant(files.variants("humblebench") / f"{variant}.parquet", {0: questions()})
     for model in MODELS:
         replied = {Cell(variant, 0): replies(model) for variant in VARIANTS}
-        scored = {Cell(variant, 0): scores(model) for variant in VARIANTS}
         tables.write_replies(files.replies(model, "humblebench"), replied)
-        tables.write_scores(files.scores(model, "humblebench"), scored)
+        for variant in VARIANTS:
+            write_answers(files.answers(model, "humblebench"), variant, 0, scores(model))
         engine = {"model": model, "facts": {"behaviour": model}, "about": {"known_unknowns": "0.1.0"}}
         (world.results / "replies" / model / "humblebench" / "engine.json").write_text(json.dumps(engine))
         tables.write_metrics(world.metrics_file(model), [m for v in VARIANTS for m in metrics(model, v)])

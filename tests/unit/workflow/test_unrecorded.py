@@ -19,7 +19,7 @@ from tests.paths import ROOT
 OF = {"model": "oracle", "benchmark": "humblebench"}
 REPLIES = "results/pocket/replies/oracle/humblebench/replies.parquet"
 RAW, QUESTIONS = "data/pocket/raw/humblebench", "data/pocket/questions/humblebench/questions.parquet"
-SCORES, METRICS = (f"results/pocket/{name}/oracle/humblebench/{name}.parquet" for name in ("scores", "metrics"))
+ANSWERS, METRICS = (f"results/pocket/{name}/oracle/humblebench/{name}.parquet" for name in ("answers", "metrics"))
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     raw["editions"] = raw["editions"] | {"pocket": {"benchmarks": ["humblebench"], "models": ["oracle"], "seeds": [0]}}
     monkeypatch.chdir(tmp_path)
     params = params_from(raw)
-    for path in (REPLIES, SCORES, METRICS, "results/pocket/comparison.parquet"):
+    for path in (REPLIES, ANSWERS, METRICS, "results/pocket/comparison.parquet"):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).touch()
     json_files.write(Path(REPLIES).with_name("engine.json"), {"settings": compared(params, "infer", **OF)})
@@ -115,8 +115,8 @@ def test_the_data_of_another_edition_are_compared_and_other_data_are_not(params)
     unrecorded.check(full, nothing)
 
 
-def test_scores_and_metrics_of_other_settings(params):
-    assert files_of(changed(params, "parsers", ["official"])) == [SCORES]
+def test_answers_and_metrics_of_other_settings(params):
+    assert files_of(changed(params, "parsers", ["official"])) == [ANSWERS]
     assert files_of(changed(params, "statistics.confidence", 0.9)) == [METRICS]
 
 
@@ -134,6 +134,6 @@ def test_what_the_command_line_forces_is_not_reported(params):
 def test_imported_replies_and_new_models_have_no_settings(params):
     json_files.write(Path(REPLIES).with_name("engine.json"), {"entry": {"engine": "imported"}})
     other = changed(params, "models.oracle.behaviour", "always_a")
-    assert files_of(other) == [SCORES]
+    assert files_of(other) == [ANSWERS]
     Path("results/pocket/params.yaml").unlink()
     unrecorded.check(other, nothing)

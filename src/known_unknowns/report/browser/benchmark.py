@@ -13,6 +13,7 @@ import numpy as np
 from known_unknowns import json_files, tables
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics import dual
+from known_unknowns.metrics.answers import confidences
 from known_unknowns.records import Cell, Question
 from known_unknowns.report.browser import outcomes
 from known_unknowns.report.browser.columns import CHUNK, AskedQuestions, OrderedTable
@@ -63,6 +64,7 @@ class BenchmarkWriter:
         cells, replies_of = [], []
         present = np.zeros(len(outcomes.SOURCES), bool)
         writer = DialogueWriter(self._parsers, self._private)
+        confidences_of = {model: self._confidences(model) for model in self._params.models}
         for place, cell in enumerate(self._cells):
             questions = AskedQuestions(self._read_questions(cell), self._places)
             shared: list[SharedValues] = [SharedValues() for _ in range(0, questions.size, CHUNK)]
@@ -74,8 +76,7 @@ class BenchmarkWriter:
                     of_parsers, names = self._replies(model, cell, questions, shared, writer)
                     replies_of.append([number, place, len(found), names])
                     found.append(of_parsers)
-                    table = Part(self._files.confidence(model, self._name), cell)
-                    sure.append(outcomes.confidences(table, questions))
+                    sure.append(confidences_of[model][cell])
                     present |= [bool(values.any()) for values in sure[-1]]
                     advance(1)
             refusals = self._shards.write(questions.refusal_is_right.tobytes())
@@ -96,6 +97,16 @@ class BenchmarkWriter:
             "provenance": self._private.removed_from(self._provenance()),
         }
         return self._name, [len(self._places), self._write(index)]
+
+    def _confidences(self, model: str) -> dict[Cell, Confidences]:
+        """Return the confidences of one model by cell. Some need several cells, so that its table is read once."""
+        cells = self._params.cells(self._name, model)
+        if not cells:
+            return {}
+        table = confidences(self._files.answers(model, self._name), self._name)
+        by_cell = {Cell(*at): rows for at, rows in table.groupby(tables.CELL.names, observed=True)}
+        nothing, ids = table.head(0), list(self._places)
+        return {cell: outcomes.confidences(by_cell.get(cell, nothing), ids) for cell in cells}
 
     def _write(self, value: Any) -> str:
         """Write a JSON-able value without keys, and return the shard's name."""
@@ -139,8 +150,10 @@ class BenchmarkWriter:
         writer: DialogueWriter,
     ) -> tuple[Planes, list[str]]:
         """Write one model's replies to one cell. Return its outcomes and the shards of the replies."""
-        replies = OrderedTable(Part(self._files.replies(model, self._name), cell), tables.REPLIES, questions)
-        scores = OrderedTable(Part(self._files.scores(model, self._name), cell), tables.SCORES, questions)
+        of_replies = Part(self._files.replies(model, self._name), cell)
+        of_answers = Part(self._files.answers(model, self._name), cell)
+        replies = OrderedTable(of_replies, tables.read_columns(of_replies, tables.REPLIES), questions)
+        scores = OrderedTable(of_answers, tables.score_table(of_answers), questions)
         scores.keep(np.isin(scores.values("parser"), self._parsers) & (scores.rows_in(replies) >= 0))
         codes = codes_of(scores.values("outcome"), scores.values("correct"), file=scores.path)
         again = partial(replay, self._params, self._name, model, cell.variant)

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.records import Question
 from known_unknowns.tables.parquet import Source
@@ -52,11 +51,10 @@ class AskedQuestions:
 class OrderedTable:
     """A table with the columns ``question_id`` and ``turn``, ordered by the question's place and the turn.
 
-    Raises DataError if the table is absent or damaged, or if a row has none of the ``questions``.
+    Raises DataError if a row has none of the ``questions``; ``path`` is named then.
     """
 
-    def __init__(self, path: Source, schema: pa.Schema, questions: AskedQuestions) -> None:
-        table = tables.read_columns(path, schema)
+    def __init__(self, path: Source, table: pa.Table, questions: AskedQuestions) -> None:
         found = pc.index_in(table["question_id"], value_set=questions.ids)
         places = found.fill_null(-1).to_numpy().astype(np.int64)
         unknown = (places < 0) | ~np.append(questions.asked, False)[places]

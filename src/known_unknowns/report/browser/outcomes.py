@@ -25,13 +25,12 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 import numpy as np
-import pyarrow.compute as pc
+import pandas as pd
 
-from known_unknowns import records, tables
+from known_unknowns import records
 from known_unknowns.benchmark.protocol import ANSWER, FORCED
 from known_unknowns.errors import DataError
 from known_unknowns.report.browser.columns import AskedQuestions, OrderedTable
-from known_unknowns.tables import Part
 from known_unknowns.tables.confidence_sources import COLUMNS, REFUSAL
 from known_unknowns.tables.parquet import Source
 
@@ -111,14 +110,16 @@ def disagreements(answers: Sequence[np.ndarray]) -> list[np.ndarray]:
     return found
 
 
-def confidences(table: Part, questions: AskedQuestions) -> list[np.ndarray]:
-    """Return for each of `SOURCES` a byte for the confidence in the reply to the question at each place."""
-    found = [np.zeros(questions.size, np.uint8) for _ in SOURCES]
-    if table.path.is_file():
-        columns = tables.read_columns(table, tables.CONFIDENCES, ["question_id", *SOURCES])
-        places = pc.index_in(columns["question_id"], value_set=questions.ids).to_numpy()
-        for source, of_source in zip(SOURCES, found, strict=True):
-            values = columns[source].to_numpy().astype(float)
-            known = ~np.isnan(values)
-            of_source[places[known]] = 1 + np.round(254 * np.clip(values[known], 0, 1)).astype(np.uint8)
+def confidences(answers: pd.DataFrame, ids: Sequence[str]) -> list[np.ndarray]:
+    """Return for each of `SOURCES` a byte for the confidence in the reply to each question.
+
+    ``answers`` are those to one cell (`known_unknowns.metrics.answers.confidences`), ``ids`` the questions' ids in the
+    order of the bytes.
+    """
+    found = [np.zeros(len(ids), np.uint8) for _ in SOURCES]
+    places = pd.Index(ids).get_indexer(answers["question_id"])
+    for source, of_source in zip(SOURCES, found, strict=True):
+        values = answers[source].to_numpy(float)
+        known = ~np.isnan(values)
+        of_source[places[known]] = 1 + np.round(254 * np.clip(values[known], 0, 1)).astype(np.uint8)
     return found

@@ -80,7 +80,7 @@ def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> F
         if isinstance(entry, RespondentModel):
             engine = Respondent(entry.behaviour, RespondentModel(engine="respondent", behaviour=entry.behaviour))
             say = partial(scripted_reply, engine, folder=folder)
-        replies, scores = files.replies(model, "actiview"), files.scores(model, "actiview")
+        replies, answers = files.replies(model, "actiview"), files.answers(model, "actiview")
         turns = {}
         for cell in run.params.cells("actiview"):
             variant, seed, _ = cell
@@ -90,8 +90,8 @@ def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> F
             varied = cells.read_questions(variants, variant, seed)
             turns[cell] = [turn for q in varied for turn in recorded(talk(protocol(q), partial(say, q)))]
         tables.write_replies(replies, turns)
-        answers, out = files.answers(model, "actiview"), files.metrics(model, "actiview")
-        parse(variants, replies, scores, cells=list(turns), parsers=run.params.parsers, answers=answers)
+        out = files.metrics(model, "actiview")
+        parse(variants, replies, answers, cells=list(turns), parsers=run.params.parsers)
         measure(run.params, model, "actiview", answers=answers, out=out)
         run.metrics.append(out)
     compare(run.params, run.metrics, run.comparison)
@@ -173,6 +173,6 @@ def of(run: FakeRun) -> Run:
 
 
 def right(run: FakeRun, model: str, variant: str, parser: str) -> set[str]:
-    """The questions whose answer a parser reads as right, straight from the table of scores."""
-    scores = cells.read_scores(EditionFiles(run.data, run.results).scores(model, "actiview"), variant)
+    """The questions whose answer a parser reads as right, straight from the scores of turns."""
+    scores = cells.read_scores(EditionFiles(run.data, run.results).answers(model, "actiview"), variant)
     return {s.question_id for s in scores if s.step == "answer" and s.parser == parser and s.correct}

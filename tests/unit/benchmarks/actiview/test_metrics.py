@@ -56,9 +56,9 @@ def measured(folder: Path, cells: dict[str, list[tuple[Question, list[AnsweredTu
             "statistics": {"confidence": 0.95},
         }
     )
-    variants, answers = folder / "variants", folder / "answers.parquet"
-    scores, replies = (folder / f"{name}.parquet" for name in ("scores", "replies"))
-    parse(variants, replies, scores, cells=params.cells("actiview"), parsers=PARSERS, answers=answers)
+    variants = folder / "variants"
+    answers, replies = (folder / f"{name}.parquet" for name in ("answers", "replies"))
+    parse(variants, replies, answers, cells=params.cells("actiview"), parsers=PARSERS)
     measure(params, "m", "actiview", answers=answers, out=folder / "metrics.parquet")
     return tables.read_metrics(folder / "metrics.parquet")
 

@@ -130,7 +130,7 @@ def test_respondents_from_the_files_to_the_metrics(questions, tmp_path, model, s
     raw["edition"] = "pocket_mm_upd"
     params = configuration.check(raw)
     variants, out = tmp_path / "variants", tmp_path / "out"
-    replies, scores, answers = (out / f"{name}.parquet" for name in ("replies", "scores", "answers"))
+    replies, answers = (out / f"{name}.parquet" for name in ("replies", "answers"))
     for variant in SETTINGS:
         entry = params.variant(variant)
         varied = [apply(entry, question, seed=0, known=variants_of("mm_upd")) for question in questions]
@@ -138,7 +138,7 @@ def test_respondents_from_the_files_to_the_metrics(questions, tmp_path, model, s
         tables.write_variant(variants / f"{variant}.parquet", {0: varied})
     journal = tmp_path / "j.jsonl"
     infer(params, model, "mm_upd", questions=tmp_path, variants=variants, out=out, journal=journal)
-    parse(variants, replies, scores, cells=params.cells("mm_upd"), parsers=PARSERS, answers=answers)
+    parse(variants, replies, answers, cells=params.cells("mm_upd"), parsers=PARSERS)
     metrics = tmp_path / "metrics.parquet"
     measure(params, model, "mm_upd", answers=answers, out=metrics)
     names = ("circular_standard", "circular_upd", "circular_dual")

@@ -52,7 +52,7 @@ def make(folder: Path, chosen: Params | None = None, *, per_task: int = 2) -> Fa
     asked = list(_questions(files.questions("mmsap"), per_task))
     for model in run.params.models:
         say = _pocket if model not in ("oracle", "always_refuse", "always_a", "uniform") else _scripted(model, folder)
-        replies, scores = files.replies(model, "mmsap"), files.scores(model, "mmsap")
+        replies, answers = files.replies(model, "mmsap"), files.answers(model, "mmsap")
         said = {}
         for cell in run.params.cells("mmsap"):
             variant, seed, _ = cell
@@ -66,8 +66,7 @@ def make(folder: Path, chosen: Params | None = None, *, per_task: int = 2) -> Fa
             ]
         tables.write_replies(replies, said)
         asked_of, out = files.variants("mmsap"), files.metrics(model, "mmsap")
-        answers = files.answers(model, "mmsap")
-        parse(asked_of, replies, scores, cells=list(said), parsers=run.params.parsers, answers=answers)
+        parse(asked_of, replies, answers, cells=list(said), parsers=run.params.parsers)
         measure(run.params, model, "mmsap", answers=answers, out=out)
         run.metrics.append(out)
     compare(run.params, run.metrics, run.comparison)

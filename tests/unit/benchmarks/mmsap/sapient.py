@@ -103,8 +103,8 @@ def measured(
     for (variant, seed, _), pairs in cells.items():
         write_questions(folder / "variants", variant, seed, [question for question, _ in pairs])
         write_replies(folder / "replies.parquet", variant, seed, [asked for _, turns in pairs for asked in turns])
-    replies, scores, answers = (folder / f"{name}.parquet" for name in ("replies", "scores", "answers"))
-    parse(folder / "variants", replies, scores, cells=list(cells), parsers=PARSERS, answers=answers)
+    replies, answers = (folder / f"{name}.parquet" for name in ("replies", "answers"))
+    parse(folder / "variants", replies, answers, cells=list(cells), parsers=PARSERS)
     measure(
         params(cells, **statistics),
         "m",

@@ -24,7 +24,7 @@ from known_unknowns.variants.corrections import question_sha256
 from known_unknowns_construction.candidates import read_candidates
 from known_unknowns_construction.review.decisions import Decision, DecisionLog, content_of
 from known_unknowns_construction.review.items import benchmark_source, content_of_question, error_source, servable
-from tests.cells import ONE
+from tests.cells import ONE, write_answers
 from tests.encoded_images import transparent, with_orientation
 from tests.factories import png, question, variant_entry
 from tests.paths import ROOT
@@ -52,7 +52,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tables.write_questions(folder / "questions.parquet", QUESTIONS)
     tables.write_variant(tmp_path / "results/pocket/variants" / NAME / "original.parquet", {0: QUESTIONS})
     results = tmp_path / "results/pocket"
-    tables.write_scores(results / "scores" / MODEL / NAME / "scores.parquet", {ONE: [_score(q) for q in QUESTIONS]})
+    write_answers(results / "answers" / MODEL / NAME / "answers.parquet", "original", 0, [_score(q) for q in QUESTIONS])
     turns = [AnsweredTurn(q.id, 0, "answer", "?", (), q.labels, "k" * 64, Reply(f"reply to {q.id}")) for q in QUESTIONS]
     tables.write_replies(results / "replies" / MODEL / NAME / "replies.parquet", {ONE: turns})
     return tmp_path
@@ -154,7 +154,7 @@ def test_a_reviewer_sees_what_models_get(data, tmp_path):
 
 def test_wrong_answers_and_their_shares(project):
     files = EditionFiles(project / "data/pocket", project / "results/pocket")
-    parts = [Part(file, Cell("original", 0)) for file in (files.scores(MODEL, NAME), files.replies(MODEL, NAME))]
+    parts = [Part(file, Cell("original", 0)) for file in (files.answers(MODEL, NAME), files.replies(MODEL, NAME))]
     parts, images = [files.asked(NAME, "original", 0), *parts], files.questions(NAME)
     source = error_source("errors", *parts, images=images, parser="robust")
     # 0 and 5 are right (A), 9 failed
