@@ -18,6 +18,16 @@ SOURCE = Path(workflow.basedir) / "src"
 if SOURCE.is_dir():
     sys.path.insert(0, str(SOURCE))
 
+import known_unknowns
+
+# Who imported it before, such as a plugin, may have found the one of another checkout that shares the environment.
+if SOURCE.is_dir() and not SOURCE.samefile(Path(known_unknowns.__file__).parents[1]):
+    raise WorkflowError(
+        f"This checkout has the package in {SOURCE}, and its environment the one of "
+        f"{Path(known_unknowns.__file__).parents[1]}. Set up an environment here (make setup), or run with "
+        f"PYTHONPATH={SOURCE}"
+    )
+
 from known_unknowns.config import read as read_config
 from known_unknowns.config.locked_commits import commits, data_revision
 from known_unknowns.engines import memory_needs

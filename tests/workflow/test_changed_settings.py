@@ -1,198 +1,209 @@
-"""Changed settings of models: new results after exactly one run, whatever happened before it."""
+"""Changed settings, code and files: a run gives the results of a fresh one, and makes nothing else again."""
 
 from __future__ import annotations
 
-import shlex
+import re
 import shutil
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
-from known_unknowns import tables
-from tests.servers.endpoint import LETTERS, Endpoint, Request, Response, error
-from tests.workflow import asked
-from tests.workflow.asked import METRICS, REPLIES
-from tests.workflow.project import Project
+from known_unknowns import json_files, tables
+from known_unknowns.records import Cell
+from tests.cells import read_replies
+from tests.workflow.project import Project, reduce
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+TARGETS = ["results/pocket/metrics.json", "results/pocket/checks/multiple_choice.json"]
+QUESTIONS = """set,question,A,B,C,answer
+old,Which planet has the most moons?,Mars,Saturn,None of the above,B
+old,How many legs has a spider?,Six,Ten,None of the above,C
+new,What is the square root of nine?,Two,Three,None of the above,B
+"""
+REPLIES = "results/pocket/replies/uniform/humblebench/replies.parquet"
+METRICS = "results/pocket/metrics/uniform/{}/metrics.parquet"
+VARIANTS = ["original", "noise"]
 DONE = "Nothing to be done"
+CHANGES = {
+    "the source of rendered data, and the rows of one's own": {
+        "benchmarks.humblebench.data.pocket.seed": 2,
+        "benchmarks.multiple_choice.data.pocket.only.set": "new",
+    },
+    "an argument of a variant, and a model": {"variants.noise.noise_seed": 1, "models.uniform.behaviour": "always_a"},
+    "the limit": {"editions.pocket.limit": 1},
+    # The protocol of one of the benchmarks asks again after a refusal, which the parsers decide.
+    "parsers": {"parsers": ["official"]},
+    "the confidence of intervals": {"statistics.confidence": 0.9},
+}
 
 
-class Server(Endpoint):
-    """An endpoint whose replies follow from the temperature. It answers no question while it is ``broken``."""
-
-    def __init__(self, port: int) -> None:
-        super().__init__(reply=self.reply_to, port=port)
-        self.broken = False
-
-    def reply_to(self, request: Request) -> Response:
-        if not request.body["messages"]:
-            return error(400, "no messages")  # the check of the key
-        if self.broken:
-            return error(401, "the key has expired")
-        return asked.by_temperature(request)
-
-    @property
-    def questions(self) -> int:
-        """How many questions were asked."""
-        chats = (request for request in self.log if request.path.endswith("/completions"))
-        return sum(bool(request.body["messages"]) for request in chats)
+def configure(params: dict[str, Any]) -> None:
+    reduce(params, models=["uniform"], variants=VARIANTS, images=2, tracking=False)
+    params["models"]["uniform"].pop("shards")
+    params["editions"]["pocket"]["benchmarks"] += ["multiple_choice"]
+    own = params["benchmarks"]["multiple_choice"]
+    own |= {"variants": ["original"], "seeds": {}}
+    own["data"]["pocket"] = {"source": "folder", "path": "my_data", "without_image": True, "only": {"set": "old"}}
 
 
 @pytest.fixture(scope="module")
-def running(asked_once: Project) -> Iterator[Server]:
-    """The endpoint of the finished run again, at its address."""
-    params = yaml.safe_load((asked_once.root / "params.yaml").read_text(encoding="utf-8"))
-    port = urlsplit(params["models"]["hosted"]["base_url"]).port
-    with pytest.MonkeyPatch.context() as environment, Server(port) as server:
-        environment.setenv("OPENAI_API_KEY", "any")
-        yield server
+def two_benchmarks(untouched: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project with the results of two benchmarks, one with questions of one's own."""
+    project = untouched.twin(tmp_path_factory.mktemp("changed_settings") / "project")
+    (project.root / "my_data").mkdir()
+    (project.root / "my_data/questions.csv").write_text(QUESTIONS)
+    project.change_params(configure)
+    project.snakemake(*TARGETS)
+    return project
 
 
-@pytest.fixture
-def server(running: Server) -> Iterator[Server]:
-    """The endpoint, which has forgotten its requests."""
-    running.log.clear()
-    yield running
-    running.down, running.broken = False, False
+def change(keys: dict[str, Any], params: dict[str, Any]) -> None:
+    for path, value in keys.items():
+        *above, last = path.split(".")
+        entry = params
+        for key in above:
+            entry = entry[key]
+        entry[last] = value
 
 
-@pytest.fixture
-def project(asked_once: Project, server: Server, tmp_path: Path) -> Project:
-    """A copy of the finished run."""
-    return asked_once.twin(tmp_path / "project")
+def content(root: Path) -> dict[str, Any]:
+    """The values of all tables and checks, and the bytes of all images."""
+    found: dict[str, Any] = {}
+    for path in sorted([*(root / "data").rglob("*"), *(root / "results").rglob("*")]):
+        name = path.relative_to(root).as_posix()
+        if path.suffix == ".parquet":
+            found[name] = pq.read_table(path).to_pylist()
+        elif path.suffix == ".png":
+            found[name] = path.read_bytes()
+        elif path.parent.name == "checks":
+            found[name] = json_files.read(path)
+    return found
 
 
-def heat(project: Project, temperature: float) -> None:
-    """Change the temperature, and with it every reply."""
-    project.change_params(lambda params: params["models"]["hosted"].update(decoding={"temperature": temperature}))
+@pytest.mark.parametrize("kind", CHANGES)
+def test_a_run_after_a_change_gives_the_results_of_a_fresh_one(
+    two_benchmarks: Project, tmp_path: Path, kind: str
+) -> None:
+    keys = CHANGES[kind]
+    project = two_benchmarks.twin(tmp_path / "project")
+    project.change_params(partial(change, keys))
+    before = content(project.root)
+    project.snakemake(*TARGETS)
+    fresh = two_benchmarks.twin(tmp_path / "fresh")
+    fresh.change_params(partial(change, keys))
+    for folder in (".snakemake", "data", "results", "journal"):
+        shutil.rmtree(fresh.root / folder)
+    fresh.snakemake(*TARGETS)
+    assert content(project.root) == content(fresh.root) != before
+    assert DONE in project.snakemake(*TARGETS)
 
 
-def replies(project: Project, edition: str = "pocket") -> set[str]:
-    """The different replies of the endpoint's model."""
-    path = project.root / REPLIES["hosted"].replace("pocket", edition, 1)
-    return set(tables.read_columns(path, tables.REPLIES, ["reply"]).column("reply").to_pylist())
+def test_a_new_seed_takes_the_other_replies_from_the_journal(two_benchmarks: Project, tmp_path: Path) -> None:
+    project = two_benchmarks.twin(tmp_path / "project")
+    journal, replies = (project.root / path for path in ("journal/uniform/humblebench.jsonl", REPLIES))
+    kept = journal.read_bytes()
+    old = {variant: read_replies(replies, variant) for variant in VARIANTS}
+    project.change_params(lambda params: params["editions"]["pocket"]["seeds"].append(1))
+    project.snakemake(REPLIES)
+    assert journal.read_bytes().startswith(kept)
+    assert tables.cells_in(replies) == [Cell(variant, seed) for variant in VARIANTS for seed in (0, 1)]
+    assert {variant: read_replies(replies, variant) for variant in VARIANTS} == old
 
 
-def at(temperature: float) -> set[str]:
-    """The reply to every question at a temperature."""
-    return {LETTERS[round(10 * temperature)]}
+def test_variants_of_one_benchmark_rerun_nothing_of_the_other(two_benchmarks: Project, tmp_path: Path) -> None:
+    project = two_benchmarks.twin(tmp_path / "project")
+    project.change_params(lambda params: params["benchmarks"]["humblebench"]["variants"].append("blank"))
+    project.snakemake(METRICS.format("humblebench"))
+    assert DONE in project.snakemake(METRICS.format("multiple_choice"))
 
 
-NUMBERS = (METRICS["hosted"], "results/pocket/leaderboard.csv")
+def test_a_comment_in_the_code_reruns_nothing_and_another_statement_its_step(
+    two_benchmarks: Project, tmp_path: Path
+) -> None:
+    project = two_benchmarks.twin(tmp_path / "project")
+    for file in (project.root / "src").rglob("*.py"):
+        file.write_text(f"{file.read_text(encoding='utf-8')}\n# Edited.\n", encoding="utf-8")
+    (project.root / "src/known_unknowns_benchmarks/humblebench/README.md").write_text("Edited.")
+    assert DONE in project.snakemake(*TARGETS)
+    intervals = project.root / "src/known_unknowns/metrics/intervals.py"
+    intervals.write_text(f"{intervals.read_text(encoding='utf-8')}\n_EDITED = 1\n", encoding="utf-8")
+    assert planned(project) == {"measure", "summarise"}
+    parser = project.root / "src/known_unknowns/scoring/official.py"
+    parser.write_text(f"{parser.read_text(encoding='utf-8')}\n_EDITED = 1\n", encoding="utf-8")
+    # What a protocol asks next can depend on a parser: the replies are gone through, from the journal.
+    assert planned(project) == {"infer", "parse", "measure", "summarise"}
 
 
-def results(project: Project) -> list[bytes]:
-    """What follows from the replies of the endpoint's model."""
-    return [(project.root / path).read_bytes() for path in NUMBERS]
+def planned(project: Project) -> set[str]:
+    """The rules that a run would run."""
+    text = project.snakemake("--dry-run", *TARGETS)
+    return set(re.findall(r"^ *(\w+) +\d+ *$", text, re.MULTILINE)) - {"total"}
 
 
-def differ(before: list[bytes], project: Project) -> bool:
-    return all(old != new for old, new in zip(before, results(project), strict=True))
+def test_a_moved_folder_of_weights_and_another_name_of_the_edition_ask_nothing(
+    reproduced: Project, tmp_path: Path
+) -> None:
+    project = reproduced.twin(tmp_path / "project")
+    replies = "results/{}/replies/pocket/humblebench/replies.parquet"
+    given = (project.root / replies.format("pocket")).read_bytes()
+    moved = shutil.move(project.root / "models/pocket", tmp_path / "moved")
+
+    def rename(params: dict[str, Any]) -> None:
+        params["models"]["pocket"]["source"] = str(moved)
+        params["editions"]["renamed"] = params["editions"]["pocket"] | {"data": "pocket"}
+
+    project.change_params(rename)
+    project.snakemake(replies.format("renamed"), "--config", "edition=renamed")
+    record = json_files.read(project.root / "results/renamed/replies/pocket/humblebench/engine.json")
+    assert record["newly_asked"] == 0
+    assert (project.root / replies.format("renamed")).read_bytes() == given
 
 
-def files(project: Project) -> dict[str, int]:
-    """Every file outside of Snakemake's folder, to the time it was written."""
-    found = (path for path in project.root.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return {path.as_posix(): path.stat().st_mtime_ns for path in found if ".snakemake" not in path.parts}
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("results/pocket/replies/oracle/humblebench/engine.json", "infer"),
+        ("data/pocket/questions/humblebench/images", "questions"),
+        ("results/pocket/report/benchmark-humblebench.html", "report"),
+        ("results/pocket/report/questions", "question browser"),
+        ("results/pocket/digests/compare.sha256", "compare"),
+    ],
+)
+def test_what_was_deleted_is_made_again(rerun: Project, tmp_path: Path, path: str, rule: str) -> None:
+    """Only planned: the test of a run in whole says that rules write their outputs."""
+    (rerun.root / path).rename(tmp_path / "aside")
+    assert re.search(rf"^ {rule} +1 *$", rerun.snakemake("--dry-run"), re.MULTILINE)
 
 
-def test_new_replies_after_one_run_whatever_failed_before_it(project, server):
-    page = project.root / "results/pocket/report/index.html"
-    report, before = page.read_bytes(), results(project)
-    heat(project, 0.3)
-    there = files(project)
-    project.snakemake("--dry-run")
-    assert files(project) == there
-    server.down = True
-    said = project.snakemake(code=None)
-    assert (
-        "models.hosted" in said and "Partial report  results/pocket/partial_report/index.html, without hosted" in said
-    )
-    shown = project.root / "results/pocket/partial_report/index.html"
-    assert "missing: hosted." in shown.read_text(encoding="utf-8")
-    assert page.read_bytes() == report  # that of the last complete run
-    server.down, server.broken = False, True
-    said = project.snakemake("--retries", "1", METRICS["hosted"], code=None)  # a single file is not the old one either
-    failed = [line for line in said.splitlines() if "Failed" in line and "infer" in line]
-    assert len(failed) == 2 and "the key has expired" in said
-    server.broken = False
-    project.snakemake()
-    assert replies(project) == at(0.3) and differ(before, project)
-    assert not shown.parent.exists()
-    assert DONE in project.snakemake()
+def test_removed_models_leave_no_row(rerun: Project) -> None:
+    """Their replies, answers and metrics stay, for when they are back; nothing of the edition reads them."""
+    root = rerun.root / "results/pocket"
+    rerun.change_params(lambda params: params["editions"]["pocket"].update(models=["oracle"]))
+    rerun.snakemake()
+    per_model = ("replies", "answers", "metrics", "probe", "logs", "benchmarks", "run.yaml", "params.yaml")
+    files = [path for path in root.rglob("*") if path.relative_to(root).parts[0] not in per_model]
+    assert not [path for path in files if "always_a" in path.name]
+    assert not [path for path in files if path.is_file() and "always_a" in text_of(path)]
+    rerun.run("known-unknowns", "export", "always_a", "humblebench", code=2)
+    assert DONE in rerun.snakemake()
 
 
-def test_deleted_files_and_deleted_records_of_snakemake(project, server):
-    """As in a clone after `dvc pull`. The command that the message names makes the replies again."""
-    path = project.root / REPLIES["hosted"]
-    before = path.read_bytes()
-    path.unlink()
-    server.down = True  # the journal has every reply
-    project.snakemake(REPLIES["hosted"], METRICS["hosted"])
-    assert path.read_bytes() == before
-    server.down = False
-    shutil.rmtree(project.root / ".snakemake")
-    assert DONE in project.snakemake(METRICS["hosted"])
-    assert server.questions == 0
-    heat(project, 0.3)
-    said = project.snakemake(METRICS["hosted"], code=None)
-    assert REPLIES["hosted"] in said and replies(project) == at(0)
-    (command,) = (line for line in said.splitlines() if "--forcerun" in line)
-    command = command.partition("make them again:")[2].strip()
-    assert shlex.split(command)[-2:] == ["--forcerun", REPLIES["hosted"]]
-    project.run(*shlex.split(command))
-    assert replies(project) == at(0.3)
-    assert DONE in project.snakemake(METRICS["hosted"])
-
-
-def test_two_editions_of_the_same_data_with_other_seeds(project, server):
-    """Neither rewrites a file of the other, and each has the rows of its own seeds."""
-    other = METRICS["hosted"].replace("pocket", "other", 1)
-    edition = {"data": "pocket", "benchmarks": ["humblebench"], "models": ["hosted"], "seeds": [1]}
-    project.change_params(lambda params: params["editions"].update(other=edition))
-    in_turn = [(METRICS["hosted"],), (other, "--config", "edition=other")]
-    for arguments in in_turn:
-        project.snakemake(*arguments)
-    assert all(DONE in project.snakemake(*arguments) for arguments in in_turn)
-    for path, seed in ((METRICS["hosted"], 0), (other, 1)):
-        rows = tables.read_metrics(project.root / path)
-        assert {row.seed for row in rows if row.variant == "noise" and row.seed is not None} == {seed}
-
-
-def content(path: Path) -> str:
+def text_of(path: Path) -> str:
     """The rows of a table, or the text of another file."""
     if path.suffix == ".parquet":
         return str(pq.read_table(path).to_pylist())
     return path.read_bytes().decode("utf-8", errors="replace")
 
 
-def test_removed_models_leave_no_row(finished, tmp_path):
-    """Their replies, answers and metrics stay, for when they are back; nothing of the edition reads them."""
-    project = finished[0].twin(tmp_path / "project")
-    root = project.root / "results/pocket"
-    project.change_params(lambda params: params["editions"]["pocket"].update(models=["oracle"]))
-    project.snakemake()
-    for name in ("leaderboard.csv", "headline.csv", "metrics.json", "plots/stress_tests.csv", "report/index.html"):
-        assert "oracle" in content(root / name), name
-    per_model = ("replies", "answers", "metrics", "probe", "logs", "benchmarks")
-    kept = {path for path in root.rglob("*always_a*") if path.relative_to(root).parts[0] not in per_model}
-    assert not kept
-    of_edition = [
-        path
-        for path in root.rglob("*")
-        if path.is_file() and path.relative_to(root).parts[0] not in (*per_model, "params.yaml")
-    ]
-    assert {"comparison.parquet", "model_comparison.parquet", "tracking.json"} <= {path.name for path in of_edition}
-    assert not [path for path in of_edition if "always_a" in content(path)]
-    assert "always_a" not in content(root / "params.yaml").partition("models:")[0]
-    project.run("known-unknowns", "metrics", "--out", "all.csv")
-    shown = content(project.root / "all.csv")
-    assert "oracle" in shown and "always_a" not in shown
-    project.run("known-unknowns", "export", "always_a", "humblebench", code=2)
-    project.run("known-unknowns", "compare-models", "oracle", "always_a", code=2)
-    assert DONE in project.snakemake()
+def test_another_edition_with_the_same_data_makes_its_own_results(rerun: Project) -> None:
+    edition = {"data": "pocket", "benchmarks": ["humblebench"], "models": ["oracle"], "seeds": [1]}
+    rerun.change_params(lambda params: params["editions"].update(other=edition))
+    assert DONE in rerun.snakemake()
+    rerun.snakemake("results/other/metrics/oracle/humblebench/metrics.parquet", "--config", "edition=other")
+    assert DONE in rerun.snakemake()
+    for name, seed in (("pocket", 0), ("other", 1)):
+        rows = tables.read_metrics(rerun.root / f"results/{name}/metrics/oracle/humblebench/metrics.parquet")
+        assert {row.seed for row in rows if row.variant == "noise" and row.seed is not None} == {seed}

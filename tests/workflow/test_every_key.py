@@ -1,4 +1,4 @@
-"""Every key of the configuration: which jobs Snakemake plans after a change of it alone."""
+"""Every key of the configuration: which jobs Snakemake plans after a change of it alone, and that it compares all."""
 
 from __future__ import annotations
 
@@ -296,3 +296,68 @@ def test_a_comment_and_the_order_of_keys_plan_nothing(project):
         assert "Nothing to be done" in project.snakemake()
     finally:
         path.write_text(text, encoding="utf-8")
+
+
+WRITTEN = """
+
+def write_parameters():
+    import json
+
+    def described(value):
+        kind = type(value).__name__
+        if isinstance(value, dict):
+            return [kind, [described(each) for pair in value.items() for each in pair]]
+        if isinstance(value, (list, tuple, set)):
+            return [kind, [described(each) for each in value]]
+        return [kind, []]
+
+    found = {rule.name: [] for rule in workflow.rules}
+    for job in workflow.persistence.dag.jobs:
+        found.setdefault(job.rule.name, []).append([described(value) for value in job.params])
+    for rule in workflow.rules:
+        found[rule.name].append([described(value) for value in rule.params if not callable(value)])
+    Path("parameters.json").write_text(json.dumps(found))
+
+
+atexit.register(write_parameters)
+"""
+PLAIN = {"str", "int", "float", "bool", "NoneType", "list", "dict"}
+NOT_COMPARED = {"AnnotatedString", "SimpleNamespace"}
+"""Texts of `subpath`, which follow from the files of a job, and settings that change no result (`uncompared`)."""
+OUTSIDE = {"import_released", "reply_tables", "released_numbers", "fetch_released"}
+"""Rules without a job here: those of released replies, which have to be fetched first."""
+
+
+def kinds(described: list[Any]) -> set[str]:
+    kind, content = described
+    return {kind}.union(*map(kinds, content))
+
+
+@pytest.fixture
+def parameters(fresh: Project) -> dict[str, list[list[Any]]]:
+    """The parameters of the jobs of each rule."""
+
+    def change(params: dict[str, Any]) -> None:
+        params["parsers"] = [*params["parsers"], "judge"]
+        params["models"]["hosted"] = {"engine": "openai", "source": "parrot", "base_url": "http://127.0.0.1:9/v1"}
+        params["judge"] = {"model": "hosted"}
+        params["editions"]["pocket"]["models"] += ["pocket"]
+
+    fresh.change_params(change)
+    tags = fresh.root / "reviews/pocket/errors/uniform/humblebench/original-seed0.jsonl"
+    tags.parent.mkdir(parents=True)
+    tags.touch()
+    with (fresh.root / "Snakefile").open("a") as snakefile:
+        snakefile.write(WRITTEN)
+    targets = ["all", "construction/pocket/release_candidate"]
+    fresh.snakemake("--dry-run", *targets)
+    whole: dict[str, list[list[Any]]] = json.loads(Path(fresh.root, "parameters.json").read_text())
+    return whole
+
+
+def test_every_parameter_of_every_rule_is_plain(parameters):
+    assert parameters.keys() > {"infer", "infer_shard", "judge", "error_table", "track", "construct_filter"}
+    without_jobs = {rule for rule, jobs in parameters.items() if len(jobs) < 2}
+    assert without_jobs <= OUTSIDE
+    used = {rule: set().union(*(kinds(value) for job in jobs for value in job)) for rule, jobs in parameters.items()}
+    assert {rule: kinds - PLAIN - NOT_COMPARED for rule, kinds in used.items() if kinds - PLAIN - NOT_COMPARED} == {}

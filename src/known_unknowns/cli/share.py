@@ -12,7 +12,7 @@ from known_unknowns.cli.options import PARAMS, Edition, ParamsFile
 from known_unknowns.data import pinning
 from known_unknowns.data.terms import published_terms, source_terms
 from known_unknowns.errors import ConfigError, DataError
-from known_unknowns.workflow import configuration, end_products
+from known_unknowns.workflow import configuration, end_products, run_settings
 
 
 def pin(
@@ -44,6 +44,9 @@ def pin(
         raise ConfigError(f"cannot be combined with --results; {other}", path="--redistribute")
     settings = configuration.load(params, edition=edition)
     end_products.check(Path("results", settings.edition), settings.edition)
+    whole = run_settings.path_of(settings.edition, run_settings.WHOLE)
+    if not whole.is_file():
+        print(f"note: no run of the edition is whole since its settings changed ({whole} is missing)")
     if results:
         if not pinning.record_results(settings):
             print(f"Nothing was recorded: no finished results of a stage of dvc.yaml below results/{settings.edition}/")

@@ -48,6 +48,7 @@ from known_unknowns.tables.parquet import Part as Part
 from known_unknowns.tables.parquet import Source, part_writer
 from known_unknowns.tables.parquet import cells_in as cells_in
 from known_unknowns.tables.parquet import has_rows as has_rows
+from known_unknowns.tables.parquet import is_of_earlier_version as is_of_earlier_version
 from known_unknowns.tables.parquet import read_columns as read_columns
 from known_unknowns.tables.parquet import write_cells as write_cells
 from known_unknowns.tables.parquet import write_table as write_table

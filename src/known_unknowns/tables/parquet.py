@@ -98,10 +98,8 @@ def read_columns(
         raise DataError("no such file", file=path)
     try:
         file = pq.ParquetFile(path, page_checksum_verification=True)
-        missing = [name for name in [*keys, *schema.names] if name not in file.schema_arrow.names]
-        for name in set(names).difference(missing):
-            lost = _fields(schema.field(name).type) - _fields(file.schema_arrow.field(name).type)
-            missing += [f"{name}.{field}" for field in sorted(lost)]  # a cast would fill them with nulls
+        missing = [name for name in keys if name not in file.schema_arrow.names]
+        missing += _missing(file.schema_arrow, schema, names)
         if not missing:
             chosen = pa.schema([schema.field(name) for name in names])
             table = _read_part(source, names) if isinstance(source, Part) else file.read(columns=names).select(names)
@@ -113,6 +111,23 @@ def read_columns(
             raise MachineError(f"{path}: {error.strerror}") from error
         raise DamagedError(f"not {what}, or damaged ({error}); delete it and run again", file=path) from error
     raise DamagedError(f"not {what}: missing column(s): {', '.join(missing)}; delete it and run again", file=path)
+
+
+def is_of_earlier_version(path: str | Path, schema: pa.Schema) -> bool:
+    """Return whether a readable table lacks columns of its schema."""
+    try:
+        return bool(_missing(pq.read_schema(path), schema, schema.names))
+    except (pa.ArrowException, OSError):
+        return False  # who reads it says what is wrong
+
+
+def _missing(found: pa.Schema, schema: pa.Schema, names: Iterable[str]) -> list[str]:
+    """Return the columns of a schema that a table lacks, and the fields that these columns lack."""
+    missing = [name for name in schema.names if name not in found.names]
+    for name in set(names).difference(missing):
+        lost = _fields(schema.field(name).type) - _fields(found.field(name).type)
+        missing += [f"{name}.{field}" for field in sorted(lost)]  # a cast would fill them with nulls
+    return missing
 
 
 def _fields(kind: pa.DataType) -> set[str]:

@@ -218,9 +218,10 @@ def failure_message(logs: Iterable[str], lines: int = 5) -> str:
     found = [pair for names in of_jobs if (pair := _first_with_text(names, lines))]
     if not found:
         found = [pair for names in of_groups if (pair := _first_with_text(names, lines))]
+    stopped = f"The run was stopped by {signal.Signals(STOPPED[0]).name}" if STOPPED else "The run stopped"
     if not of_jobs and not of_groups:
-        return "\nThe run stopped, and no job failed. The same command continues. Recorded replies are kept.\n"
-    parts = ["", "Some results are missing. These logs say why:"]
+        return f"\n{stopped}, and no job failed. The same command continues. Recorded replies are kept.\n"
+    parts = ["", *([f"{stopped}."] if STOPPED else []), "Some results are missing. These logs say why:"]
     for path, last in dict(found).items():
         parts += [path, *(f"    {line}" for line in last)]
     if not found:

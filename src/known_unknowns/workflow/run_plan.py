@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from known_unknowns import tables
 from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, TransformersModel, locked_commits
 from known_unknowns.data import hub
 from known_unknowns.data.questions import vary
@@ -128,7 +129,7 @@ class _AskedVariants:
         if not table.is_file() or not self._has_same_data(benchmark):
             return None
         kept = files.variants(benchmark)
-        if self._has_same_variants(benchmark) and all((kept / f"{name}.parquet").is_file() for name in names):
+        if self._has_same_variants(benchmark) and all(map(_is_readable, (kept / f"{name}.parquet" for name in names))):
             return kept
         folder = self._scratch / benchmark
         try:
@@ -158,6 +159,11 @@ class _AskedVariants:
             made.get(name) == (params.variant(name), params.seeds_of(benchmark, name))
             for name in params.variants(benchmark)
         )
+
+
+def _is_readable(variant: Path) -> bool:
+    """Whether the table of a variant is there, and of this version."""
+    return variant.is_file() and not tables.is_of_earlier_version(variant, tables.QUESTIONS)
 
 
 def _of_model(params: Params, name: str, files: EditionFiles, asked: _AskedVariants, refused: str | None) -> ModelPlan:

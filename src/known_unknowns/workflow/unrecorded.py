@@ -11,16 +11,23 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from known_unknowns import json_files
+from known_unknowns import json_files, tables
 from known_unknowns.config import FolderData, Params, ScenesData
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.inference.asking import Asking
 from known_unknowns.workflow.rule_functions import Targets
 from known_unknowns.workflow.rule_settings import plain
-from known_unknowns.workflow.run_settings import whole_run, whole_runs
+from known_unknowns.workflow.run_settings import WHOLE, path_of, whole_run, whole_runs
 
 _NAMED = 5
+_SCHEMAS = {
+    "answers": tables.ANSWERS,
+    "metrics": tables.METRICS,
+    "questions": tables.QUESTIONS,
+    "replies": tables.REPLIES,
+}
+"""The tables that other steps read, by the names of their files."""
 
 
 def check(
@@ -49,14 +56,18 @@ def check(
     unknown = [path for path in outputs if Path(path).exists() and not has_record(path)]
     last = whole_run(params.edition)
     results = [path for path in unknown if path.startswith("results/")]
-    tables = [path for path in unknown if path not in results and not _has_same_data(params, Path(path).parent.name)]
+    questions = [path for path in unknown if path not in results and not _has_same_data(params, Path(path).parent.name)]
     changed = [] if last is None else list(changed_keys(last.shown(), params.shown()))
-    if tables or (results and (last is None or changed)):
+    earlier = [path for path in unknown if _is_of_earlier_version(Path(path))]
+    if questions or earlier or (results and (last is None or changed)):
         rules = ["questions", "check"]
         if all(isinstance(params.data(name), ScenesData | FolderData) for name in params.benchmarks):
             rules = ["fetch", *rules]  # nothing is downloaded
-        why = f"{Path('results', params.edition, 'params.yaml')} has other settings ({_listed(changed)})"
-        if not changed:
+        if changed:
+            why = f"{path_of(params.edition, WHOLE)} has other settings ({_listed(changed)})"
+        elif earlier:
+            why = f"{earlier[0]} is a table of an earlier version"
+        else:
             why = "no whole run has written the settings that made them"
     elif results and _other_replies(params, has_record):
         rules, why = ["infer"], "replies were asked for with other settings"
@@ -78,6 +89,11 @@ def changed_keys(before: Any, after: Any, path: str = "") -> Iterator[str]:
             yield from changed_keys(before.get(name), after.get(name), f"{path}.{name}" if path else name)
     elif before != after:
         yield path
+
+
+def _is_of_earlier_version(path: Path) -> bool:
+    schema = tables.QUESTIONS if path.parts[-3] == "variants" else _SCHEMAS.get(path.stem)
+    return path.suffix == ".parquet" and schema is not None and tables.is_of_earlier_version(path, schema)
 
 
 def _listed(keys: Collection[str]) -> str:

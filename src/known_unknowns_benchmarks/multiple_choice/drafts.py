@@ -161,9 +161,10 @@ def read_drafts(
     for file in files:
         _read_file(file, reader, prefix=f"{file.stem}-" if len(files) > 1 else "", advance=advance)
     if not drafts.questions and not drafts.problems:
-        drafts.problems.append(
-            Problem(folder, None, f"no rows in {', '.join(file.name for file in files)}; add one per question")
-        )
+        text = f"no rows in {', '.join(file.name for file in files)}; add one per question"
+        if settings.only:
+            text += f", or correct `only` in params.yaml ({settings.only}), which no row fits"
+        drafts.problems.append(Problem(folder, None, text))
     used = {name for names in drafts.columns.values() for name in names}
     listed = settings.fields.get("options")
     used.update([*(listed if isinstance(listed, list) else LETTERS), *settings.only])
