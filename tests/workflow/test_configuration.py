@@ -43,7 +43,7 @@ def test_the_command_line_overrides_params_yaml(fresh):
     fresh.snakemake(
         "data/pocket/raw/humblebench", "--configfile", "more.yaml", "--config", "editions={pocket: {models: [oracle]}}"
     )
-    resolved = yaml.safe_load((fresh.root / "results/pocket/params.yaml").read_text(encoding="utf-8"))
+    resolved = yaml.safe_load((fresh.root / "results/pocket/run.yaml").read_text(encoding="utf-8"))
     assert resolved["editions"]["pocket"]["models"] == ["oracle"]
     assert resolved["editions"]["pocket"]["seeds"] == [0, 7]
     assert resolved["benchmarks"]["multiple_choice"]["data"]["mine"]["options"] == ["Yes", "No"]

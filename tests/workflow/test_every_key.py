@@ -148,7 +148,7 @@ EDITION = {
     "benchmarks": (["humblebench", "mmsap"], None),
     "models": (["oracle", "pocket", "hosted", "always_a"], None),
     "seeds": ([1], vary(*asked.VARIANTS)),
-    "samples": (1, ASKED),
+    "samples": (1, TABLES),  # as many as by default
     "confidence": (["verbalised"], ASKED),
     "published_models": (False, TABLES),
     "limit": (2, vary(*asked.VARIANTS)),

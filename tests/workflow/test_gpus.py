@@ -78,7 +78,7 @@ def test_models_are_sharded_over_the_gpus_of_the_machine_and_nothing_is_asked_tw
     shards, of_all = spans(project, "infer_shard", "oracle"), spans(project, "infer", "uniform")
     assert len(shards) == 4 and max(start for start, _ in shards) < min(end for _, end in shards)
     assert of_all and all(b <= c or a >= d for a, b in of_all for c, d in shards)  # it has had four GPUs for itself
-    assert "shards" not in (project.root / "results/pocket/params.yaml").read_text(encoding="utf-8")
+    assert "shards" not in (project.root / "results/pocket/run.yaml").read_text(encoding="utf-8")
 
     for count, arguments in ((8, ("--resources", "gpu=3")), (0, ())):
         other = with_gpus(project, count)
