@@ -159,9 +159,9 @@ def abstention(reply: Reply) -> Labels:
     if len(exact) == 1 and reply.options.meanings[min(exact)]:
         return exact
     count = len(reply.sentences)
-    kinds = words.ABSTENTIONS
+    kinds = [*words.ABSTENTIONS]
     if not (reply.options.has_verdicts or any(map(reply.options.is_number, reply.options.texts))):
-        kinds = (*kinds, (words.CANNOT_TELL, words.NOT_SEEN))
+        kinds.append((words.CANNOT_TELL, words.NOT_SEEN))
     for number, sentence in enumerate(reply.sentences):
         if sentence.endswith("?") or (2 < number < count - 3):
             continue
