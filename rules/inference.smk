@@ -17,10 +17,10 @@ rule probe:
         "../envs/models.yaml"
     params:
         **named(
-            model=lambda wildcards: PARAMS.model(wildcards.model).reply_keys(),
+            model=FUNCTIONS.probed,
             commits=lambda wildcards: commits(PARAMS.model(wildcards.model)),
         ),
-        **uncompared(pace=lambda wildcards: PARAMS.model(wildcards.model).pace()),
+        **uncompared(entry=lambda wildcards: PARAMS.model(wildcards.model)),
         journals=f"{JOURNAL}/{{model}}",
     script:
         "scripts/probe.py"

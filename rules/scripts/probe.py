@@ -10,5 +10,5 @@ with job(snakemake) as settings:
     from known_unknowns.model_runs.probe import probe
 
     model = snakemake.wildcards.model
-    entry = typed_model(model, settings["pace"] | settings["model"])
+    entry = typed_model(model, settings["entry"])
     json_files.write(Path(snakemake.output[0]), probe(model, entry, Path(snakemake.params.journals)))

@@ -1,4 +1,4 @@
-"""Known Unknowns: benchmarks of refusal and abstention in multimodal LLMs, from data to a report."""
+"""Known Unknowns: benchmarks of what multimodal LLMs refuse, abstain from or must look at again."""
 
 from __future__ import annotations
 

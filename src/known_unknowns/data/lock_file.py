@@ -22,15 +22,15 @@ from known_unknowns.files import write_text
 from known_unknowns.files.pins import Files, human
 
 _HEADER = """\
-# The sources in params.yaml, pinned: the commit of each branch or tag, and the size and hash of every file.
+# The sources in params.yaml, locked: the commit of each branch or tag, and the size and hash of every file.
 #
 # `known-unknowns lock` writes an entry the first time. `known-unknowns fetch` and the models' loader then accept these
 # commits and files only. `known-unknowns lock --update` changes entries and prints the changes.
 #
 # sha256: hash of a downloaded file, or of a file in a hub's large storage. git: the file's name as a git blob (a sha1
 # of size and content), which is all that a hub lists for small files. A git repository is pinned by its commit, and
-# an abbreviated commit by its full name. Data sets and models without an entry are not locked yet: locking needs a
-# connection to their hub.
+# an abbreviated commit by its full name. A source at "main" without an entry is not locked: its first `fetch` locks
+# a data set, `lock NAME` a model. From then on, `check` and the report say "main, locked to COMMIT".
 """
 
 

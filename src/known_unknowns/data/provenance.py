@@ -1,4 +1,4 @@
-"""Provenance of results: the commit of the code, package versions, the machine, and the pinned data.
+"""Provenance of results: the commit of the code, package versions, the machine, and the hashes of the data.
 
 Values that cannot be determined are None or absent.
 """

@@ -162,6 +162,10 @@ class RuleFunctions:
         """Return the entry of a model as a benchmark's questions are asked."""
         return self.params.model(wildcards.model).asked_in(wildcards.benchmark)
 
+    def probed(self, wildcards: Any) -> dict[str, Any]:
+        """Return the keys of a model's entry on which its probe depends: without those of single benchmarks."""
+        return self.params.model(wildcards.model).asked_in("").reply_keys()
+
     def kept(self, wildcards: Any) -> str | None:
         """Return what is kept of a model's replies to a benchmark (``kept`` of its entry)."""
         return getattr(self.asked(wildcards), "kept", None)

@@ -438,10 +438,22 @@ def test_reasoning_that_the_template_opened_and_the_limit_cut_is_cut():
         *((f"Answer: A. {text}", "A") for text in ("Actually, the lamp is very old, and its shade is black.", "Sorry for the length.", "I mean the red one.")),
         *((f"Answer: A. {text}", "A") for text in ("Actually, blue is the color of the wall.", "No, B is not right.", "Wait, is it B? No.", "Actually, not B.")),
         (r"\boxed{A} and \boxed{B}", None),
+        *((text, "B") for text in ("Answer: A\nWait\nB", "The answer is A.\nWait, I looked again.\nB", "Answer: A\nLet me double-check.\nB", "I say A.\nHmm, let me look at it again.\nB.")),
+        *((text, "B") for text in ("I choose A.\nWait, let me count again.\nIt is blue.", "Answer: Red\nSorry, I misread it.\nBlue", "Answer: A. I rechecked the image. B.")),
+        *((text, "A") for text in ("Answer: A\nWait, is it B?\nNo.", "Answer: A\nLet me double-check.\nB is not right.", "Answer: A\nSorry for the length.")),
+        *((text, None) for text in ("Answer: A -> D", "Answer: A → D", "A => D", "The answer is A -> B -> C.")),  # which of them is not said
     ],
 )  # fmt: skip
 def test_a_later_retraction_wins_over_an_earlier_announcement(reply, expected):
     assert label(reply) == expected
+
+
+def test_what_is_not_seen_can_answer_yes_or_no_and_how_many():
+    not_seen = "I cannot see any car on the left."
+    assert outcome(not_seen, {"A": "Yes", "B": "No"}, "Is there a car on the left?", refusal=None) == "unparsed"
+    assert outcome(not_seen, {"A": "0", "B": "1"}, "How many cars are on the left?", refusal=None) == "unparsed"
+    assert outcome(not_seen, CAR, OF_THE_CAR) == "abstained"
+    assert outcome("I cannot see anything other than a bus.", {"A": "bus", "B": "car"}, "What is it?") == "unparsed"
 
 
 CAR = {"A": "red", "B": "blue", "C": "green", "D": "white", "E": "None of the above"}
@@ -458,6 +470,7 @@ OF_THE_CAR = "What color is the car on the left?"
         *("I cannot verify the names of the people; the car on the left is blue.", "I don't know what city this is. The car on the left is blue."),
         *("There is not enough information about the people. The car on the left is blue.", "I don't know the model of the car, but it is blue."),
         *("I'm not able to tell who the driver is. The car on the left is blue.", "The car on the left is blue (B), but I can't tell the model."),
+        *("I cannot see the driver. The car on the left is blue.", "I can't see the brand of the car. It is blue.", "I can't find any red car. The car on the left is blue."),
     ],
 )  # fmt: skip
 def test_an_abstention_about_another_thing_is_no_abstention(reply):
@@ -472,6 +485,7 @@ def test_an_abstention_about_another_thing_is_no_abstention(reply):
         *("I cannot tell whether the car on the left is blue.", "I'm sorry, but I cannot identify the color. The sky is blue.", "I cannot tell. It is not blue."),
         *("The color of the car on the left cannot be determined. The car on the right is red.", "I don't know. It's a car."),
         *("I cannot determine that. The image shows a red truck and a white house.", "I cannot tell the color, as the photo is black and white."),
+        *("I cannot see any car on the left. The only car is white.", "I am unable to find a car on the left. The only car is white.", "I can't spot the car on the left. A white truck is on the right."),
     ],
 )  # fmt: skip
 def test_another_option_in_an_abstention_is_no_answer(reply):
@@ -525,6 +539,10 @@ def test_a_refusal_letter_with_the_text_of_another_option_is_unparsed(reply, exp
         *((text, ("5", "-5"), "A") for text in ("+5", "It is +5.", "plus five", "positive 5", "The answer is +5.")),
         *((text, ("+5", "-5"), "A") for text in ("5", "+5", "The charge is +5.")),
         ("x + 5", ("x + 5", "x - 5"), "A"),
+        *((text, ("x + 5", "x - 5"), "A") for text in ("x plus 5", "x plus five", "The answer is x plus 5.", "It is x+5.")),
+        *((text, ("x + 5", "x - 5"), "B") for text in ("x minus 5", "x minus five", "It equals x - 5.")),
+        ("x plus y", ("x + y", "x - y"), "A"),
+        *((text, ("5", "10"), None) for text in ("x plus 5", "x minus 5", "x times 5", "The answer is 5 plus x.", "10 minus 5", "5 divided by x")),
         *((text, ("5", "10"), None) for text in ("5+5", "x + 5", "5 + 10")),
         *((text, ("10", "20"), "B") for text in ("It reads 20 degrees.", "It shows 20.", "The thermometer shows 20 degrees.", "The scale reads 20 kg.", "20 degrees", "20°")),
         *((text, ("10", "20"), "B") for text in ("It measures about 20 centimeters.", "It reads twenty degrees.", "It costs 20 dollars.", "The speedometer indicates 20.", "20 °C")),
@@ -536,3 +554,22 @@ def test_a_refusal_letter_with_the_text_of_another_option_is_unparsed(reply, exp
 )  # fmt: skip
 def test_a_number_and_what_belongs_to_it(reply, texts, expected):
     assert parse_reply(reply, texts).label == expected
+
+
+ANIMAL = {"A": "dog", "B": "cat"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "options", "question", "expected"),
+    [
+        *((text, ANIMAL, "Which animal is in the picture?", "A") for text in ("It shows a dog.", "The image shows a dog.", "The photo depicts a dog.", "I see a dog.")),
+        *((text, COLORS, QUESTION, "D") for text in ("It shows gold.", "The picture displays gold.")),
+        *((text, COLORS, QUESTION, None) for text in ("It shows a red car.", "The image shows a red car.", "I see a red carpet and a table.")),
+        ("It shows a red car.", CAR, "What color is the car?", "A"),
+        ("It shows a red car.", ("a red car", "a blue car"), "What is in the picture?", "A"),
+        ("It shows a dog and a cat.", ANIMAL, "Which animal is in the picture?", None),
+        ("The image shows a dog.", ("The dog", "A tree"), "What is beside the dog?", None),
+    ],
+)  # fmt: skip
+def test_what_an_image_shows(reply, options, question, expected):
+    assert parse_reply(reply, options, question=question).label == expected

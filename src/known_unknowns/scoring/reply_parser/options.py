@@ -53,6 +53,7 @@ class Options:
         self.texts = dict(options)
         self.forms = {label: forms(clean(text)) for label, text in self.texts.items()}
         self.meanings = {label: meaning(text) for label, text in self.texts.items()}
+        self.has_verdicts = any(own and own[0] in words.VERDICTS for own in self.forms.values())
         self._first: dict[str, list[str]] = {}
         for label, own in sorted(self.forms.items(), key=lambda item: -len(item[1])):
             self._first.setdefault(own[0] if own else "", []).append(label)
@@ -161,7 +162,7 @@ def _label_patterns(labels: str) -> dict[str, re.Pattern[str]]:
             rf"(?:\b{_NOUN}\s[\"'(\[]*|(?<![\w)])[(\[]\s?(?=(?:{labels})\s?[)\]]))(?P<label>{labels}){_AFTER}[\])\"']*"
         ),
         "further": re.compile(
-            rf"[\"')\].]*\s*(?:,?\s?(?:and|or)\b|[,/&]|\balong\swith\b)\s*(?:also\s)?(?:{_NOUN}\s)?[(\[\"']*(?P<label>{labels})(?![\w_^'])(?!(?<=[AI])\s[a-z])"
+            rf"[\"')\].]*\s*(?:,?\s?(?:and|or)\b|[,/&]|->|=>|→|\balong\swith\b)\s*(?:also\s)?(?:{_NOUN}\s)?[(\[\"']*(?P<label>{labels})(?![\w_^'])(?!(?<=[AI])\s[a-z])"
         ),
         "line": re.compile(rf"(?:\A|\n)\s*[(\[]?({labels})[)\].:]|\s[(\[]?({labels})[)\].]\s"),
         "end": re.compile(rf"(?:\A|[\s(\[\"'])({labels})[)\].:\"']*\s?\Z"),

@@ -14,8 +14,10 @@ _AROUND = 300  # characters of a sentence around a place
 _CLAUSE = re.compile(
     r"[^.;\n]*?(?=[;\n]|[.!?,](?:\s|\Z)|\s(?:because|since|as|which|so|but)\b|\s?[—–]|\s-\s|\Z)|[^\n]*"
 )
-_SCALE = re.compile(r"\s?(?:hundred|thousand|million|billion|percent|dozen|times)\b|\s?[%/^]", re.IGNORECASE)
+_SCALE = re.compile(r"\s?(?:hundred|thousand|million|billion|percent|dozen|times|plus|minus)\b|\s?[%/^]", re.IGNORECASE)
 _ONE_UNIT = re.compile(r"\s?(?:°|[^\W\d_]+)\s?(?:[^\W\d_]+)?\s*(?:$|[.,;!)\n])")
+_OPERATOR = re.compile(r"\s?(?:[-+*/=^√]|(?:plus|minus|times|divided\sby)\b)", re.IGNORECASE)
+_OPERATOR_BEFORE = re.compile(r"(?:[-+*/^√<>≤≥$€£¥₹]|\b(?:plus|minus|times|divided\sby))\s?\Z", re.IGNORECASE)
 _AROUND_A_LABEL = " .,:;!()[]{}<>\"'*\n"
 _AROUND_A_NUMBER = re.compile(r"\A(?:[ ,:;!()\[\]{}\"'*\n]|[.<>](?![=<>]?\s?[-+.]?\d))+")
 _CURRENCY_SIGN = re.compile(r"[$€£¥₹]\s?(?=[.\d])")
@@ -65,7 +67,7 @@ class Reply:
         self.text = text
         pieces = sentences(self.text)
         self.sentences = [piece for piece, _ in pieces]
-        self._starts = [start for _, start in pieces]
+        self.starts = [start for _, start in pieces]
         starts = options.patterns["line"].findall(self.text)
         every = {one or other for one, other in starts}
         self.is_list = len({line for line, _ in starts if line}) > 1 or len(every) == len(options.texts) > 2
@@ -175,8 +177,8 @@ class Reply:
 
     def before(self, position: int) -> str:
         """Return the part of a sentence before a place in the reply, at most its last `_AROUND` characters."""
-        number = bisect_right(self._starts, position) - 1
-        return self.text[max(position - _AROUND, self._starts[number] if number >= 0 else 0) : position]
+        number = bisect_right(self.starts, position) - 1
+        return self.text[max(position - _AROUND, self.starts[number] if number >= 0 else 0) : position]
 
     def asserted(self, text: str) -> Labels:
         """Return the options that a sentence names and does not deny, ask, suppose, contrast, calculate or repeat."""
@@ -194,7 +196,7 @@ class Reply:
             repeats = mention.label in self.repeated or words.FUNCTION_WORDS.issuperset(
                 self.options.forms[mention.label]
             )
-            calculates = re.match(r"\s?[-+*/=^√]", after) or re.search(r"[-+*/^√<>≤≥$€£¥₹]\s?\Z", before)
+            calculates = _OPERATOR.match(after) or _OPERATOR_BEFORE.search(before)
             scaled = self.options.is_number(mention.label) and _SCALE.match(after)
             if mention.marked or not (repeats or calculates or scaled):
                 found.add(mention.label)

@@ -72,10 +72,16 @@ def last_announcement(reply: Reply) -> Labels:
 
 
 def _corrections(reply: Reply) -> Iterator[tuple[int, Labels]]:
-    """Yield places and options of corrections: "Actually, B.", "Sorry, I meant the blue one."."""
+    """Yield places and options of corrections: "Actually, B.", also in a sentence of its own: "Let me recheck. B"."""
     for match in words.CORRECTIONS.finditer(reply.text):
         if labels := reply.whole_clause(reply.text[match.end() :]):
             yield match.start(), labels
+    if reply.is_list:
+        return
+    following = zip(reply.sentences[1:], reply.starts[1:], strict=True)
+    for sentence, (answer, place) in zip(reply.sentences, following, strict=False):
+        if words.TURNS_BACK.search(sentence) and (labels := reply.whole_clause(answer)):
+            yield place, labels
 
 
 def _announced(reply: Reply) -> Iterator[tuple[int, Labels]]:
@@ -109,7 +115,7 @@ def _called_right(reply: Reply, before: str, rest: str) -> Labels:
 
 def verdicts(reply: Reply) -> Labels:
     """Read a verdict on each option: "A: no. B: yes.", "A - wrong". Where all are denied, no option is right."""
-    if any(own and own[0] in words.VERDICTS for own in reply.options.forms.values()):
+    if reply.options.has_verdicts:
         return NOTHING
     right: set[str] = set()
     wrong: set[str] = set()
@@ -153,11 +159,14 @@ def abstention(reply: Reply) -> Labels:
     if len(exact) == 1 and reply.options.meanings[min(exact)]:
         return exact
     count = len(reply.sentences)
+    kinds = [*words.ABSTENTIONS]
+    if not (reply.options.has_verdicts or any(map(reply.options.is_number, reply.options.texts))):
+        kinds.append((words.CANNOT_TELL, words.NOT_SEEN))
     for number, sentence in enumerate(reply.sentences):
         if sentence.endswith("?") or (2 < number < count - 3):
             continue
         mentions = reply.options.mentions(sentence)
-        for kind, pattern in words.ABSTENTIONS:
+        for kind, pattern in kinds:
             match = pattern.search(sentence)
             before = sentence[: match.start()] if match else ""
             if match is None or words.CONDITIONS.search(before):
@@ -236,7 +245,9 @@ def only_option(reply: Reply) -> Labels:
     found = NOTHING.union(*map(reply.asserted, reply.sentences))
     if len(found) != 1 or len(reply.sentences) > 2 or reply.is_list or reply.asserted(reply.sentences[-1]) != found:
         return NOTHING
-    content = content_words(reply.sentences[-1])
+    last = reply.sentences[-1]
+    shows = words.SHOWS.match(last)
+    content = content_words(last[shows.end() :] if shows else last)
     known = content_words(reply.question).union({"but"}, *map(content_words, reply.options.texts.values()))
     return found if not reply.asked or 2 * len(content - known - words.NEGATIONS) < len(content) else NOTHING
 

@@ -87,6 +87,7 @@ _FORMS = {word: str(count) for count, word in enumerate(_COUNTS.split())} | {
 _SIGN_OF_CURRENCY = re.compile(r"(?<![\w)\]}%])([-+])([$€£¥₹])(?=[.\d])")  # "-$20" is "$-20"
 CURRENCIES = frozenset("$€£¥₹")
 _SIGNS = {"minus": "-", "negative": "-", "plus": "", "positive": ""}
+_OPERATORS = {"minus": "-", "plus": "+"}
 _COMPARISONS = {
     **dict.fromkeys(("greater than", "more than", "larger than", "higher than", "over", "above", "exceeds"), ">"),
     **dict.fromkeys(("less than", "fewer than", "smaller than", "lower than", "under", "below"), "<"),
@@ -110,9 +111,20 @@ def _is_article(token: Token, text: str, following: re.Match[str]) -> bool:
     return word != "A" or _AFTER_A_LABEL.fullmatch(following[0]) is None
 
 
+def _is_term(form: str) -> bool:
+    """Return whether a token is a number or a variable."""
+    return form[-1:].isdigit() or (len(form) == 1 and form.isalpha())
+
+
 def _ends_with_term(found: list[Token]) -> bool:
     """Return whether tokens end with a number or a variable, after which a sign calculates."""
-    return bool(found) and (found[-1].form[-1:].isdigit() or (len(found[-1].form) == 1 and found[-1].form.isalpha()))
+    return bool(found) and _is_term(found[-1].form)
+
+
+def _calculates(form: str, found: list[Token]) -> bool:
+    """Return whether the last token is "plus" or "minus" between terms, of which this one is no article or pronoun."""
+    is_operator = bool(found) and found[-1].form in _OPERATORS
+    return is_operator and _is_term(form) and form not in ("a", "i") and _ends_with_term(found[:-1])
 
 
 def _with_words_before(form: str, start: int, found: list[Token], text: str) -> tuple[str, int]:
@@ -155,6 +167,8 @@ def tokens(text: str) -> tuple[Token, ...]:
         start = match.start()
         if form[:1].isdigit():
             form, start = _with_words_before(form, start, found, text)
+        if _calculates(form, found):
+            found[-1] = found[-1]._replace(form=_OPERATORS[found[-1].form])
         found.append(Token(form, start, match.end()))
     return tuple(found)
 

@@ -72,6 +72,8 @@ ABSTENTIONS = (
     (DECLINES, phrases(r"\b(?:sorry|apologi[sz]e|afraid)\b[^.!?\n]{0,60}\b(?:can(?:not|'t| not)|unable|not able|won't)\b")),
 )
 """Kinds of abstention, and how a sentence says it. The first that matches names the kind of the sentence."""
+NOT_SEEN = phrases(r"\bCANNOT (?:\w+ )?(?:see|spot|locate|find|make out)\b(?![^.;]*\b(?:other than|except|besides|apart from)\b)")
+"""What says that a thing is not seen. Where the options are "yes" and "no" or numbers, it can be the answer."""
 
 MEANINGS = (
     (NONE_RIGHT, phrases(r"""
@@ -105,6 +107,8 @@ CALLED_RIGHT = phrases(r",? IS(?:)SURELY (?:the )?(?:only )?(?:(?:correct|right|
 """Phrases after an answer."""
 LEAD = phrases(r"(?:(?:it|this|(?:the )?[\w-]+(?: [\w-]+)?) (?:reads?|shows?|says?|displays?|indicates?|measures?|weighs?|costs?) (?:about |around |exactly |approximately )?(?=[-+.$€£¥₹]{0,2}NUMBER))?(?:[\s:=–—*,]|>(?!=? ?[-+.$]?\d)|-(?![\d.$€£¥₹]))*(?:(?:that|it is|it's|is|be|with|indeed|(?:most )?likely|probably|definitely|clearly|as follows|therefore|thus|the following|as|for|to be|this is|there (?:is|are)|because|i (?:would )?(?:think|say|believe|guess)|either|both|given by|simply|only|just|maybe|perhaps|represented by|he might be|la|le|el|il)\b[\s:,]*)*(?:(?:the|an) (?=\w)|a (?=[a-z]{2}))?")
 """What may stand between an announcement and the text of the option."""
+SHOWS = phrases(r"\W*(?:I(?: can)? see|(?:it|this|(?:the )?[\w-]+) (?:shows|displays|depicts|indicates|reads|says))\b")
+"""What may stand before what is seen: "The image shows gold." says no more than "Gold."."""
 GOES_ON = phrases(r"""\s*(?:$|[.,;:!?)\]}"'(\n—–]|- |(?:because|since|as|which|that|who|in|on|at|by|for|with|from|to|of|is|are|was|and (?:it|this|the|not)|due|given|according|based|so|but|if|when|where|while|rather|not|can|has|would|explanation|answer|option|here)\b)""")
 """What may follow the text of an option in an announcement."""
 
@@ -141,7 +145,7 @@ HEADINGS = phrases(r"(?:\A|\n)\W*(?:(?:my|the) )?(?:(?:final|correct|best|short|
 """A heading, and the line under it."""
 CONCLUDES = phrases(r"\b(?:so|therefore|thus|hence|consequently|finally|in conclusion|overall|in summary|ultimately|final|as a result|based on (?:this|these)|given (?:this|these))\b")
 GUESSES = phrases(r"\b(?:but|however|nevertheless|though|if I (?:had|have|were)|best guess|most likely|probably|guess)\b")
-TURNS_BACK = phrases(r"\b(?:wait|actually|correction|sorry|apologi[sz]e|mistake|instead|upon (?:\w+ )?(?:inspection|reflection|review)|re-?(?:evaluat|consider|check|examin)\w*)\b|\b(?:update|edit|corrected) ?:")
+TURNS_BACK = phrases(r"\b(?:wait|actually|correction|sorry|apologi[sz]e|mistake|instead|upon (?:\w+ )?(?:inspection|reflection|review)|re-?(?:evaluat|consider|check|examin|count|read)\w*|double-?check\w*|(?:look|check|count|read|think)\w* (?:\w+ ){0,3}again)\b|\b(?:update|edit|corrected) ?:")
 """Words between two announcements after which the second counts."""
 RETRACTS = phrases(r"\b(?:scratch that|(?:I )?take that back|no,? ?wait|wait,? (?:no|actually|that)|on second thought|hmm,? no|actually, no|(?:that|this|it) can(?:not|'t) be (?:right|correct)|let me correct)\b[\s,.:;—-]*")
 """What takes back everything before it."""
