@@ -163,6 +163,7 @@ def test_wrong_answers_and_their_shares(project):
         "", "cut", "abstained", "under-refusal", "", "over-refusal", "parser"
     ]  # fmt: skip
     assert source.items[0].wrong.reply == "reply to 1" and source.items[0].wrong.choice == "A"
+    assert source.items[1].wrong.choice == ""  # the reply was cut before a label
     drawn = error_source("errors", *parts, images=images, parser="robust", sample=3, seed=1).items
     assert len({item.id for item in drawn}) == 3
     tags = {"1": "counting", "2": "counting", "3": "perception", "4": "under-refusal", "6": "counting"}
