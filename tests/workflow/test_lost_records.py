@@ -85,9 +85,10 @@ def newly_asked(project: Project) -> int:
 
 
 @pytest.mark.parametrize(
-    ("change", "asks"), [(NOISE_SEED, True), (CONFIDENCE, False)], ids=["noise_seed", "confidence"]
+    ("change", "asks", "records"),
+    [(NOISE_SEED, True, True), (NOISE_SEED, True, False), (CONFIDENCE, False, False)],
+    ids=["noise_seed with records", "noise_seed", "confidence"],
 )
-@pytest.mark.parametrize("records", [True, False], ids=["records", "no records"])
 def test_a_run_of_another_target_does_not_give_its_settings_to_older_results(
     measured: Project, tmp_path: Path, change: Callable, asks: bool, records: bool
 ) -> None:
