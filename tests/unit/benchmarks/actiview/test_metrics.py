@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.metrics.measure import measure
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply, Turn
 from known_unknowns.scoring.table import parse
 from known_unknowns_benchmarks.actiview.metrics import (
@@ -19,6 +18,7 @@ from known_unknowns_benchmarks.actiview.metrics import (
     cost,
     view_necessity,
 )
+from tests.asked_and_measured import measure
 from tests import paths
 from tests.cells import write_questions, write_replies
 from tests.factories import params_from
