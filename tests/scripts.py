@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 from snakemake.iocontainers import Namedlist
 
@@ -23,20 +24,25 @@ runpy.run_path(script, {"snakemake": pickle.load(open(given, "rb"))}, "__main__"
 LOG = "job.log"
 
 
+def parameters_of_asking(params: Params, model: str, benchmark: str) -> dict[str, Any]:
+    """Return the settings of a job that asks a model, as its rule gives them (`ASKING` of rules/inference.smk)."""
+    asking = Asking.of(params, model, benchmark)
+    of_rule = named(**asking.settings) | uncompared(pace=asking.model.pace())
+    wildcards = Namedlist(fromdict={"model": model, "benchmark": benchmark})
+    return {name: of_wildcards(wildcards) for name, of_wildcards in of_rule.items()}
+
+
 def infer(project: Path, params: Params, model: str, benchmark: str, **parameters: Path) -> list[str]:
     """Return the command of a job of the rule infer in a project's folder. Its log is `LOG` there.
 
     ``parameters`` are paths that differ from the defaults.
     """
-    asking = Asking.of(params, model, benchmark)
-    wildcards = Namedlist(fromdict={"model": model, "benchmark": benchmark})
-    of_rule = named(**asking.settings) | uncompared(pace=asking.model.pace())
-    settings = {name: of_wildcards(wildcards) for name, of_wildcards in of_rule.items()}
+    settings = parameters_of_asking(params, model, benchmark)
     defaults = {"questions": "questions", "folder": "variants", "out": "out", "shards": "shards", "journal": "j.jsonl"}
     paths = {name: str(parameters.get(name, project / path)) for name, path in defaults.items()}
     given = SimpleNamespace(
         params=Namedlist(fromdict=settings | paths),
-        wildcards=wildcards,
+        wildcards=Namedlist(fromdict={"model": model, "benchmark": benchmark}),
         log=[str(project / LOG)],
     )
     written = project / "infer.pickle"

@@ -18,8 +18,8 @@ from known_unknowns.scoring.table import parse
 from known_unknowns_benchmarks.humblebench.loader import parse_question
 from known_unknowns_construction import steps
 from known_unknowns_construction.release import release
-from tests.asked_and_measured import measure
 from tests import paths
+from tests.asked_and_measured import measure
 from tests.cells import write_replies
 from tests.factories import variant_entry
 from tests.peers import humblebench

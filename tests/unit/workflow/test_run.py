@@ -46,6 +46,10 @@ def test_printed_commands_read_the_configuration_of_the_run(tmp_path, monkeypatc
         record = results / "replies" / model / "humblebench" / "engine.json"
         record.parent.mkdir(parents=True)
         record.write_text('{"failures": {"empty": 1}, "replies": 9}')
+    assert "known-unknowns open" not in run.closing_message(params, f"results/{edition}", 1.0)
+    page = results / "report/index.html"
+    page.parent.mkdir()
+    page.touch()
     message = run.closing_message(params, f"results/{edition}", 1.0)
     options = "--params results/only-here/run.yaml" if configured == "--configfile" else "--edition mine"
     assert f"known-unknowns open {options}\n" in message

@@ -30,8 +30,8 @@ from known_unknowns_benchmarks.actiview import views
 from known_unknowns_benchmarks.actiview.format import TYPES
 from known_unknowns_benchmarks.actiview.prompts import shown_views
 from known_unknowns_benchmarks.actiview.protocols import CAPTION, MORE, OPERATE, SELECT, ZOOM
-from tests.asked_and_measured import measure
 from tests import cells
+from tests.asked_and_measured import measure
 from tests.factories import params_from, scripted_reply
 from tests.factories import right as perfect_reply
 from tests.unit.benchmarks.actiview.perceiving import recorded, talk

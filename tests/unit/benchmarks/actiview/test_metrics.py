@@ -18,8 +18,8 @@ from known_unknowns_benchmarks.actiview.metrics import (
     cost,
     view_necessity,
 )
-from tests.asked_and_measured import measure
 from tests import paths
+from tests.asked_and_measured import measure
 from tests.cells import write_questions, write_replies
 from tests.factories import params_from
 from tests.unit.benchmarks.actiview.perceiving import converse, question, recorded
