@@ -13,7 +13,6 @@ from known_unknowns.workflow.code_digest import STEPS, code_of
 from known_unknowns_pocket.editions import HUMBLEBENCH
 
 ENTRIES = {
-    "render": ["known_unknowns.data.rendered"],
     "questions": ["known_unknowns.data.questions"],
     "check": ["known_unknowns.data.check"],
     "vary": ["known_unknowns.data.questions", "known_unknowns.variants"],
@@ -27,10 +26,6 @@ ENTRIES = {
     "track": ["known_unknowns.tracking"],
 }
 OTHERS = {
-    "rendering": (
-        (*STEPS["render"], *HUMBLEBENCH.code),
-        ["known_unknowns.data.rendered", "known_unknowns_pocket.editions"],
-    ),
     "construction": (
         (*STEPS["infer"], "known_unknowns_construction"),
         ["known_unknowns_construction.steps", "known_unknowns_construction.benchmarks"],
@@ -66,7 +61,7 @@ def package(tmp_path, monkeypatch):
     code_digest._of_package.cache_clear()
 
 
-@pytest.mark.parametrize("step", [*STEPS, *OTHERS])
+@pytest.mark.parametrize("step", [*ENTRIES, *OTHERS])
 def test_the_named_packages_contain_all_that_the_step_imports(step, graph):
     named, entries = OTHERS[step] if step in OTHERS else (STEPS[step], ENTRIES[step])
     modules = set(entries)
@@ -83,6 +78,25 @@ def test_the_named_packages_contain_all_that_the_step_imports(step, graph):
         and not any(f"{module}.".startswith(f"{name}.") for name in named)
     }
     assert not left_out
+
+
+def test_every_step_but_rendering_has_its_entries():
+    """Rendered files are checked against the revision of their entry."""
+    assert STEPS.keys() - ENTRIES.keys() == {"render"}
+    assert {"known_unknowns_pocket", "known_unknowns_construction"} <= set(HUMBLEBENCH.code)
+
+
+def test_comments_docstrings_and_texts_for_readers_do_not_count(package):
+    package("prompts.py", 'def ask():\n    """Ask."""\n    return 1\n')
+    before = code_of("parse", (), "their_benchmark"), code_of("report", (), "their_benchmark")
+    package("prompts.py", "# Asks.\ndef ask():\n\n    return (1)\n")
+    package("README.md", "What it asks.")
+    assert (code_of("parse", (), "their_benchmark"), code_of("report", (), "their_benchmark")) == before
+    package("citation.bib", "@misc{a}")
+    assert code_of("parse", (), "their_benchmark") == before[0]
+    assert code_of("report", (), "their_benchmark") != before[1]  # it shows the papers to cite
+    package("prompts.py", "def ask():\n    return 2\n")
+    assert code_of("parse", (), "their_benchmark") != before[0]
 
 
 def test_every_file_of_a_package_but_compiled_ones_counts(package):
