@@ -1,13 +1,11 @@
 # Shared by all rules: the checked configuration, where files are, and functions from wildcards to files and settings.
 # The logic is in src/known_unknowns/workflow.
 
-import asyncio
 import atexit
 import shutil
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 from snakemake.exceptions import WorkflowError
 from snakemake.io import IOFile
@@ -126,12 +124,11 @@ def check_unrecorded(outputs):
     files = [
         path.replace("<results>", RESULTS).replace("<data>", DATA) for path in outputs
     ]
-    interrupted = asyncio.run(
-        records.incomplete(SimpleNamespace(output=list(map(IOFile, files))))
-    )
+    # Of interrupted jobs. Snakemake makes them again by itself.
+    incomplete = records._filter_incomplete_keys(files)
 
     def has_record(path):
-        return path in interrupted or records.metadata(IOFile(path)) is not None
+        return path in incomplete or records.metadata(IOFile(path)) is not None
 
     try:
         unrecorded.check(
