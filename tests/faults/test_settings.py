@@ -43,6 +43,6 @@ def test_other_processes_do_not_change_the_settings_of_a_run(project):
     seen = yaml.safe_load((project.root / "seen.yaml").read_text())
     assert seen["statistics"] == own["statistics"]
     assert not list(project.root.rglob("executed"))
-    assert yaml.safe_load((project.root / "results/pocket/params.yaml").read_text()) == seen
+    assert yaml.safe_load((project.root / "results/pocket/run.yaml").read_text()) == seen
     project.run(*OTHER.split(), "--dry-run", "--forceall", timeout=120)
-    assert yaml.safe_load((project.root / "results/pocket/params.yaml").read_text()) == seen
+    assert yaml.safe_load((project.root / "results/pocket/run.yaml").read_text()) == seen
