@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import pandas as pd
+
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.config import HubData, ImportedModel, ModelEntry, OpenAIModel, Params, TransformersModel
@@ -243,7 +245,7 @@ def _sample(question: Question, turns: Sequence[AnsweredTurn], last: AnsweredTur
             {
                 "turn_idx": place,
                 "source": f"messages[{place}].content" if dialogue else "output.raw",
-                "extracted_value": answer.label or answer.outcome,
+                "extracted_value": answer.outcome if pd.isna(answer.label) else answer.label,
                 "extraction_method": answer.parser,
                 "is_terminal": True,
             }
