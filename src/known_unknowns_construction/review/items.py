@@ -250,4 +250,4 @@ def _of_error(question: Question, answer: Any, reply: str, folder: Path) -> Item
 def _label(question: Question, answer: Any) -> str:
     if pd.notna(answer.choice) and 0 <= answer.choice < len(question.labels):
         return question.labels[int(answer.choice)]
-    return answer.label or ""
+    return "" if pd.isna(answer.label) else answer.label
