@@ -166,7 +166,7 @@ def _scores(answers: pa.Table) -> pa.Table:
 
 def _data_of(root: Path, edition: str) -> str:
     """Return the name of an edition's data."""
-    params = yaml.safe_load((root / "results" / edition / "params.yaml").read_text(encoding="utf-8"))
+    params = yaml.safe_load((root / "results" / edition / "run.yaml").read_text(encoding="utf-8"))
     return str(params["editions"][edition].get("data", edition))
 
 

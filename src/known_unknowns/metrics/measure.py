@@ -76,7 +76,8 @@ def measure(
     """
     cells = list(cells)
     table = read(answers, benchmark, cells=cells, parsers=parsers)
-    functions = {cell.variant: variants[cell.variant] for cell in cells}  # in the order of the cells
+    ordered = dict.fromkeys([*(cell.variant for cell in cells), *variants])  # as in the table
+    functions = {variant: variants[variant] for variant in ordered}
     metrics = metrics_of(
         table,
         confidence_level,

@@ -14,7 +14,7 @@ from known_unknowns.benchmark.interface import Contents
 from known_unknowns.data import folder, rerun_stamp
 from known_unknowns.data.fetch import fetch
 from known_unknowns.errors import ConfigError, DataError
-from known_unknowns.workflow import configuration, prerequisites
+from known_unknowns.workflow import configuration, prerequisites, run_settings
 from known_unknowns.workflow import project as projects
 from known_unknowns_benchmarks.multiple_choice import loader
 from tests.factories import with_keys
@@ -184,8 +184,7 @@ def test_variants_that_the_last_run_left_out_are_not_compared(project):
     params = configured()
     assert prerequisites.as_run(params) == params  # no run yet
     last, _ = prerequisites.fitted(params, {"multiple_choice": Contents(5, 0, 5)})
-    (project / "results/mine").mkdir(parents=True)
-    (project / "results/mine/params.yaml").write_text(yaml.safe_dump(last.file.plain()))
+    run_settings.start(last)
     assert prerequisites.as_run(params).variants("multiple_choice") == last.variants("multiple_choice")
     assert "nota_only" not in prerequisites.as_run(params).variants("multiple_choice")
 
