@@ -166,7 +166,8 @@ def _scores(answers: pa.Table) -> pa.Table:
 
 def _data_of(root: Path, edition: str) -> str:
     """Return the name of an edition's data."""
-    params = yaml.safe_load((root / "results" / edition / "run.yaml").read_text(encoding="utf-8"))
+    files = [root / "results" / edition / name for name in ("run.yaml", "params.yaml")]  # the second of older trees
+    params = yaml.safe_load(next(filter(Path.is_file, files)).read_text(encoding="utf-8"))
     return str(params["editions"][edition].get("data", edition))
 
 
