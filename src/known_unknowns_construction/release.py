@@ -28,6 +28,7 @@ import yaml
 from known_unknowns.data.pinning import Pin, pin_folder
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.files import write_text
+from known_unknowns.run_command import run_command
 from known_unknowns.version import __version__
 from known_unknowns_construction.candidates import Candidate, read_candidates
 from known_unknowns_construction.datasheet import datasheet
@@ -239,7 +240,7 @@ def _params_entry(work: Workspace, out: Path) -> str:
             }
         },
     }
-    head = "# Add these keys to params.yaml, then: make run EDITION=" + edition + "\n"
+    head = f"# Add these keys to params.yaml, then: {run_command(edition)}\n"
     return head + yaml.safe_dump(values, sort_keys=False)
 
 

@@ -34,6 +34,7 @@ from known_unknowns.images import open_image
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.inference.unchanged_turns import check_turns
 from known_unknowns.records import AnsweredTurn, Cell, Image, Question, Reply, Turn
+from known_unknowns.run_command import run_command
 from known_unknowns.scoring.dialogues import score_turn
 from known_unknowns.tables import Part
 from known_unknowns.workflow import configuration, project
@@ -66,7 +67,7 @@ def single_turns(
             protocol = params.protocol_name(benchmark, variant)
             raise ConfigError(
                 f"{benchmark} asks {variant} by the protocol {protocol}, a dialogue: after the step {turn.step!r} of "
-                f"question {question.id!r}, a reply decides what is asked next. `make run` asks dialogues",
+                f"question {question.id!r}, a reply decides what is asked next. `{run_command()}` asks dialogues",
                 path="variant",
             )
     return entry.function, folder, turns

@@ -11,6 +11,7 @@ from known_unknowns import stopping, unusable
 from known_unknowns.cli.options import PARAMS, Edition, ModelName, OneOrAllBenchmarks, ParamsFile
 from known_unknowns.inference import journal as journals
 from known_unknowns.model_runs import model_run
+from known_unknowns.run_command import run_command
 from known_unknowns.workflow import configuration
 from known_unknowns.workflow.run_lock import lock_run
 
@@ -41,7 +42,7 @@ def retry(
     for each in retried:
         print(each)
     if any(each.asked for each in retried):
-        print("Run the workflow (make run) to update the results.")
+        print(f"Update the results with  {run_command(settings.edition)}")
 
 
 def journal(

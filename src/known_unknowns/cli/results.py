@@ -17,6 +17,7 @@ from known_unknowns.files import write_text
 from known_unknowns.metrics.answers import confidences
 from known_unknowns.metrics.confidence_sources import confidence_table
 from known_unknowns.metrics.summary import write_all_metrics
+from known_unknowns.run_command import run_command
 from known_unknowns.workflow import configuration, opening
 
 _TABLES = ("paper", "confidence")
@@ -77,7 +78,7 @@ def metrics(
         and benchmark_of(path) in ([benchmark] if benchmark else settings.benchmarks)
     ]
     if not files:
-        raise DataError(f"no metrics here yet; run  make run EDITION={settings.edition}  first", file=folder)
+        raise DataError(f"no metrics here yet; run  {run_command(settings.edition)}  first", file=folder)
     chosen = {"variant": variant, "parser": parser, "category": category, "name": name}
     count = write_all_metrics(files, out, chosen=chosen)
     print(f"{count:,} metrics in {out}")
@@ -123,7 +124,7 @@ def _write_confidences(params: Params, out: Path) -> None:
     pairs = itertools.product(params.models, params.benchmarks)
     answered = [pair for pair in pairs if files.answers(*pair).is_file()]
     if not answered:
-        raise DataError(f"no answers here yet; run  make run EDITION={params.edition}  first", file=files.results)
+        raise DataError(f"no answers here yet; run  {run_command(params.edition)}  first", file=files.results)
     for model, benchmark in answered:
         table = confidence_table(confidences(files.answers(model, benchmark), benchmark))
         path = out / "confidence" / model / f"{benchmark}.csv"

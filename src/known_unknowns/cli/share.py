@@ -12,6 +12,7 @@ from known_unknowns.cli.options import PARAMS, Edition, ParamsFile
 from known_unknowns.data import pinning
 from known_unknowns.data.terms import published_terms, source_terms
 from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.run_command import run_command
 from known_unknowns.workflow import configuration, end_products, run_settings
 
 
@@ -53,7 +54,7 @@ def pin(
         return
     pins = pinning.pin(settings, redistribute=redistribute or ())
     if not pins:
-        run = f"run it first (make run EDITION={settings.edition})"
+        run = f"run it first ({run_command(settings.edition)})"
         message = f"no data and no journals of the edition {settings.edition} in this folder; {run}"
         raise DataError(message, file="data")
     for pinned in pins:

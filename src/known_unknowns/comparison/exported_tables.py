@@ -27,6 +27,7 @@ from known_unknowns.files.csv_cells import escape_cell
 from known_unknowns.metrics.index import MetricIndex
 from known_unknowns.metrics.summary import read_leaderboard
 from known_unknowns.records import OVERALL, Metric
+from known_unknowns.run_command import run_command
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -89,7 +90,7 @@ def of_run(params: Params, results: Path) -> Iterator[PaperTable]:
     """Yield every table of a finished run, whose folder of results is given."""
     leaderboard = results / "leaderboard.csv"
     if not leaderboard.is_file():
-        raise DataError(f"no results here yet; run  make run EDITION={params.edition}  first", file=leaderboard)
+        raise DataError(f"no results here yet; run  {run_command(params.edition)}  first", file=leaderboard)
     rows = [row for row in read_leaderboard(leaderboard) if row["model"] in params.models]
     comparison = read_comparison(results / "comparison.parquet")
     for benchmark in params.benchmarks:

@@ -18,6 +18,7 @@ from known_unknowns.config import Params, catalogue, parse
 from known_unknowns.config.sections import Edition
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import OVERALL
+from known_unknowns.run_command import run_command
 
 _ADVICE = {
     condition.VARIANT: "run the variant {row.variant} for {row.model}",
@@ -138,9 +139,7 @@ def _published_data(benchmark: str, params: Params) -> Iterator[Step]:
             cheapest[number] = min(cheapest.get(number, (cells, edition)), (cells, edition))
     for number, (_, edition) in cheapest.items():
         if number:
-            yield Step(
-                number, f"{title}: the questions are rendered; ask the published ones: make run EDITION={edition}"
-            )
+            yield Step(number, f"{title}: the questions are rendered; ask the published ones: {run_command(edition)}")
 
 
 def _selected(params: Params, edition: str) -> Params:

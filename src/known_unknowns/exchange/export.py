@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shlex import quote
 from typing import NamedTuple
 
 from known_unknowns.benchmark.exchange import FileFormat
@@ -17,6 +16,7 @@ from known_unknowns.exchange.losses import losses
 from known_unknowns.exchange.reader import formats
 from known_unknowns.files import write_text
 from known_unknowns.records import Cell
+from known_unknowns.run_command import run_command
 from known_unknowns.scoring.dialogues import final_answers, read_turns
 from known_unknowns.tables.parquet import Part, Source
 
@@ -64,7 +64,7 @@ def cell_tables(
     )
     for table in (found.questions.path, found.replies.path):
         if not table.is_file():
-            again = f"make it with  make run EDITION={params.edition} ARGS={quote(table.as_posix())}"
+            again = f"make it with  {run_command(params.edition, table.as_posix())}"
             if table == found.replies.path and params.is_imported(model):
                 again = "its replies were imported; import them again"
             raise ConfigError(f"there is no {table}; {again}")

@@ -35,6 +35,7 @@ from known_unknowns.exchange.outcomes import compare_outcomes
 from known_unknowns.exchange.reader import facts_note, parse_file, unfinished_notes
 from known_unknowns.exchange.results import RescoreResult, compute_metrics, refusals_without_forced_choice
 from known_unknowns.records import JUDGE, AnsweredTurn, Cell, Question, Reply
+from known_unknowns.run_command import run_command
 from known_unknowns.variants.of_benchmark import content_free
 
 ENGINE = "imported"
@@ -262,6 +263,6 @@ def _missing_settings(params: Params, model: str, edition: EditionFiles, samples
         others = {key: value for key, value in entry.items() if key != "samples"}
         text = yaml.safe_dump({model: others | needed}, default_flow_style=True, sort_keys=False, width=1000)
         yield (
-            f"for `make run` to score and report {model}, params.yaml must have, under models, "
+            f"for `{run_command()}` to score and report {model}, params.yaml must have, under models, "
             f"`{text.strip()[1:-1]}`, and its name in editions.{params.edition}.models"
         )

@@ -32,7 +32,7 @@ _INFERENCE = (
     *(*_DATA, *_SCORING, "known_unknowns.unusable", "known_unknowns.stopping", "known_unknowns.engine"),
     *("known_unknowns.engines", "known_unknowns.inference", "known_unknowns.model_runs", "prefix_sharing"),
 )
-_COMPARISON = (*_METRICS, "known_unknowns.comparison")
+_COMPARISON = (*_METRICS, "known_unknowns.comparison", "known_unknowns.run_command")
 _RESULTS = (
     *(*_INFERENCE, *_COMPARISON),
     *("known_unknowns.report", "known_unknowns.exchange", "known_unknowns.version"),

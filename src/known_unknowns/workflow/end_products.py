@@ -12,6 +12,7 @@ from pathlib import Path
 
 from known_unknowns.errors import DataError
 from known_unknowns.files import write_text
+from known_unknowns.run_command import run_command
 
 FOLDER = "digests"
 _NAMED = 5
@@ -61,7 +62,7 @@ def check(results: Path, edition: str) -> None:
     if changed:
         names = [name for of_rule in changed.values() for name in of_rule]
         more = f" (nor are {', '.join(names[1:_NAMED])}{', ...' * (len(names) > _NAMED)})" if names[1:] else ""
-        again = f"make run EDITION={edition} ARGS='--forcerun {' '.join(changed)}'"
+        again = run_command(edition, "--forcerun", *changed)
         raise DataError(f"not as the run wrote it{more}; make it again with  {again}", file=results / names[0])
 
 

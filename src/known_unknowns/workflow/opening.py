@@ -13,6 +13,7 @@ from pathlib import Path
 from known_unknowns import json_files
 from known_unknowns.config import Params, without_password
 from known_unknowns.errors import DataError
+from known_unknowns.run_command import run_command
 from known_unknowns.tracking.store import follow_artifacts
 from known_unknowns.workflow import end_products
 
@@ -27,7 +28,7 @@ def report_page(params: Params) -> Path:
     """
     page = Path("results", params.edition, "report", "index.html")
     if not page.is_file():
-        message = f"no run of this edition has finished here; start it with  make run EDITION={params.edition}"
+        message = f"no run of this edition has finished here; start it with  {run_command(params.edition)}"
         raise DataError(message, file=page)
     end_products.check(page.parent.parent, params.edition)
     return page

@@ -51,7 +51,7 @@ def test_a_model_and_a_benchmark_name_the_tables(finished):
         (["always_a", "humblebench", "--sample", "1"], "--sample: original has no sample 1; it has 0"),
         (
             ["oracle", "humblebench"],
-            "make it with  make run EDITION=pocket ARGS=results/pocket/replies/oracle/humblebench/replies.parquet",
+            "make it with  snakemake results/pocket/replies/oracle/humblebench/replies.parquet --config edition=pocket",
         ),
         (["always_a"], "give MODEL and BENCHMARK, or --questions and --replies"),
         (["--questions", "q", "--replies", "r"], "--out: name the file to write"),

@@ -77,7 +77,7 @@ def test_tables_confidence_has_every_source_of_each_answer(project: Path) -> Non
 
 
 def test_tables_names_what_is_missing_or_unknown(project: Path) -> None:
-    with pytest.raises(DataError, match="no answers here yet; run  make run EDITION=pocket  first"):
+    with pytest.raises(DataError, match="no answers here yet; run  snakemake --config edition=pocket  first"):
         run("tables", "confidence")
     with pytest.raises(ConfigError, match="confidence"):
         run("tables", "confidences")
