@@ -37,7 +37,7 @@ ASKING = {
         refusal_parsers=lambda wildcards: refusal_parsers(PARAMS, wildcards.benchmark),
         confidence=PARAMS.confidence,
     ),
-    **uncompared(pace=lambda wildcards: FUNCTIONS.asked(wildcards).pace()),
+    **uncompared(pace=lambda wildcards: FUNCTIONS.asked(wildcards).other_keys()),
 }
 
 

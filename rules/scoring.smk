@@ -34,7 +34,7 @@ if JUDGEMENTS:
                 cells=judging.cells_of(PARAMS),
                 own_models=judging.own_models(PARAMS),
             ),
-            **uncompared(pace=PARAMS.model(PARAMS.judge.model).pace()),
+            **uncompared(pace=PARAMS.model(PARAMS.judge.model).other_keys()),
             code=FUNCTIONS.code_of_asking("judge.py", PARAMS.judge.model),
             folder=f"{RESULTS}/variants",
             replies=f"{RESULTS}/replies",

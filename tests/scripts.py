@@ -27,7 +27,7 @@ LOG = "job.log"
 def parameters_of_asking(params: Params, model: str, benchmark: str) -> dict[str, Any]:
     """Return the settings of a job that asks a model, as its rule gives them (`ASKING` of rules/inference.smk)."""
     asking = Asking.of(params, model, benchmark)
-    of_rule = named(**asking.settings) | uncompared(pace=asking.model.pace())
+    of_rule = named(**asking.settings) | uncompared(pace=asking.model.other_keys())
     wildcards = Namedlist(fromdict={"model": model, "benchmark": benchmark})
     return {name: of_wildcards(wildcards) for name, of_wildcards in of_rule.items()}
 

@@ -235,8 +235,8 @@ class _Settings(Entry):
         """Return the keys that were set and can change a reply."""
         return {key: value for key, value in self.plain().items() if key not in self.not_in_the_reply}
 
-    def pace(self) -> dict[str, Any]:
-        """Return the other keys that were set: how fast and how patiently the model is asked."""
+    def other_keys(self) -> dict[str, Any]:
+        """Return the other keys that were set, such as how fast the model is asked."""
         return {key: value for key, value in self.plain().items() if key in self.not_in_the_reply}
 
     @property

@@ -88,7 +88,7 @@ class Params:
     @property
     def limit(self) -> int | None:
         """The largest number of questions of a benchmark that are asked; None for all."""
-        return self.selected.limit
+        return self.selected.limit or None
 
     @property
     def confidence(self) -> list[str]:

@@ -34,9 +34,9 @@ class Edition(Entry):
     verbalised for a number from 0 to 100."""
     variants: dict[Name, Names] = {}
     """Benchmark to the variants of this edition, if they are not those of the benchmark's entry."""
-    limit: Count | None = None
+    limit: Annotated[int, Field(ge=0)] | None = None
     """At most this many questions of each benchmark: a sample of as many images as possible, the same for every model.
-    A later run with a larger limit, or without, asks only the other questions."""
+    0 is all, as without the key. A later run with a larger limit asks only the other questions."""
 
 
 class ScenesData(Entry):

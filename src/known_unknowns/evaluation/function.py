@@ -56,7 +56,8 @@ def evaluate(
     benchmark : str, optional
         A benchmark of params.yaml; by default the first one of the pocket edition.
     limit : int, optional
-        The largest number of questions: a sample of as many images as possible, the same in every run. None for all.
+        The largest number of questions: a sample of as many images as possible, the same in every run. None or 0 for
+        all.
     data : str or Path, optional
         Where the questions are from: an edition whose questions are in the project of the current folder ("full"), a
         folder with questions.parquet, or a folder of your own files, for the benchmark that reads them
@@ -71,7 +72,8 @@ def evaluate(
     Raises
     ------
     ConfigError
-        If the benchmark or the data are unknown, or if the first calls of ``answer`` fail.
+        If the benchmark or the data are unknown, ``answer`` is no function, ``limit`` is negative, or the first calls
+        of ``answer`` fail.
 
     Examples
     --------
@@ -79,6 +81,11 @@ def evaluate(
     >>> result.asked, result.total
     (20, 300)
     """
+    if not callable(answer):
+        message = f"is {type(answer).__name__}; give a function of the prompt and the images that returns the reply"
+        raise ConfigError(message, path="answer")
+    if limit is not None and limit < 0:
+        raise ConfigError("is negative; give the largest number of questions, or 0 for all", path="limit")
     params = configuration.load(project.template()[Path("params.yaml")], edition="pocket")
     benchmark = params.benchmarks[0] if benchmark is None else benchmark
     if benchmark not in params.file.benchmarks:
@@ -89,7 +96,7 @@ def evaluate(
     files.questions(benchmark).parent.mkdir(parents=True)
     files.questions(benchmark).symlink_to(folder.resolve(), target_is_directory=True)
     varied = files.variants(benchmark)
-    chosen = _trial(params, benchmark, _varied(params, benchmark, folder, varied, limit))
+    chosen = _trial(params, benchmark, _varied(params, benchmark, folder, varied, limit or None))
     asking = Asking.of(chosen, _NAME, benchmark)
     cells = cells_of(asking, benchmark, varied)
     check_turns(asking.variants, benchmark, cells, folder / "questions.parquet")

@@ -10,7 +10,6 @@ from known_unknowns.evaluation.trial import CHANGED
 from known_unknowns.metrics.dual import SEPARATOR
 from known_unknowns.metrics.summary import main_parser
 from known_unknowns.records import OVERALL, UNUSABLE, Metric
-from known_unknowns.report.formatting import denominator
 from known_unknowns.tables.aligned_text import align
 
 _OF_BOTH = (("abstained", "share_abstained"), *((name, f"share_{name}") for name in UNUSABLE))
@@ -59,7 +58,9 @@ def percent(value: float | None) -> str:
 
 def count(metric: Metric) -> str:
     """Return the number of questions, and the denominator of the share if it is another number."""
-    return ", ".join(filter(None, [f"{metric.n:,}", denominator(metric)]))
+    if metric.denominator is None or metric.denominator == metric.n:
+        return f"{metric.n:,}"
+    return f"{metric.n:,}, denominator {metric.denominator:,.1f}".removesuffix(".0")
 
 
 def interval(metric: Metric) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from known_unknowns.benchmark import registry
 from known_unknowns.config import FolderData, Params, ScenesData
@@ -14,11 +15,12 @@ from known_unknowns.progress import progress
 def questions_of(params: Params, benchmark: str, data: str | Path | None, scratch: Path) -> tuple[Path, str, bool]:
     """Return the folder of a benchmark's questions, what they are, and whether they are rendered.
 
-    ``data`` is an edition, a folder with questions.parquet or one of own files; None for those of the pocket edition,
-    which are rendered into ``scratch``. Raises ConfigError if there are no such questions.
+    ``data`` is an edition, a folder with questions.parquet or one of own files, which are read into ``scratch``; None
+    for those of the pocket edition, which are rendered once in a process. Raises ConfigError if there are no such
+    questions.
     """
     if data is None:
-        return _rendered(params, benchmark, scratch), "pocket edition", True
+        return _rendered(params, benchmark), "pocket edition", True
     named = params.file.editions.get(str(data))
     edition = named.data if named and named.data else str(data)
     in_project = Path("data", edition, "questions", benchmark)
@@ -36,11 +38,19 @@ def questions_of(params: Params, benchmark: str, data: str | Path | None, scratc
     )
 
 
-def _rendered(params: Params, benchmark: str, scratch: Path) -> Path:
+_RENDERED: dict[str, TemporaryDirectory[str]] = {}
+"""Folders of rendered questions by benchmark, which end with the process."""
+
+
+def _rendered(params: Params, benchmark: str) -> Path:
     pocket = registry.pocket_of(benchmark)
     entry = params.benchmark(benchmark).data.get("pocket")
     if pocket is None or not isinstance(entry, ScenesData):
         raise ConfigError(f"{benchmark} has no rendered questions; name a folder of questions", path="data")
+    if benchmark in _RENDERED:
+        return Path(_RENDERED[benchmark].name, "questions")
+    kept = TemporaryDirectory(prefix="known-unknowns-")
+    scratch = Path(kept.name)
     with progress(f"rendering {benchmark}", entry.images) as advance:
         pocket.render(
             scratch / "raw",
@@ -50,4 +60,5 @@ def _rendered(params: Params, benchmark: str, scratch: Path) -> Path:
             advance=advance,
         )
     normalise(benchmark, scratch / "raw", scratch / "questions", settings=entry)
+    _RENDERED[benchmark] = kept
     return scratch / "questions"

@@ -17,8 +17,6 @@ from known_unknowns.evaluation import numbers as texts
 from known_unknowns.evaluation.numbers import Number, numbers_of
 from known_unknowns.metrics.unusable_replies import outcomes, unusable
 from known_unknowns.records import Cell, Metric
-from known_unknowns.report import browser
-from known_unknowns.report.private_texts import PrivateTexts
 from known_unknowns.scoring.reply_rows import reply_rows
 from known_unknowns.tables import Part
 
@@ -150,6 +148,9 @@ class Evaluation:
             )
             for each in self.numbers
         ]
+        from known_unknowns.report import browser
+        from known_unknowns.report.private_texts import PrivateTexts
+
         private = PrivateTexts.of(self._params, Path.cwd())
         quoted = unusable(private.removed_from_outcomes(self._outcomes()))
         notes = [*filter(None, [quoted]), *map(private.removed, self._other_notes())]

@@ -84,7 +84,7 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
             errors += _impossible_protocols(params, name, known=protocol_functions)
     for name, edition in params.file.editions.items():
         imported = [model for model in edition.models if params.is_imported(model)]
-        if edition.limit is not None and imported:
+        if edition.limit and imported:
             message = f"replies of {imported[0]} are imported, and no question is asked; remove the limit"
             errors.append(ConfigError(message, path=f"editions.{name}.limit"))
     errors += _repeated_replies(params)

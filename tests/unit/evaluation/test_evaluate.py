@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -239,3 +240,30 @@ def test_it_needs_no_workflow():
         "import known_unknowns.evaluation"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_limit_of_0_is_all_and_a_negative_one_an_error(folder):
+    assert evaluate(folder, lambda prompt, images: "A", limit=0).asked == 6
+    with pytest.raises(ConfigError, match="limit: is negative"):
+        evaluate(folder, lambda prompt, images: "A", limit=-1)
+
+
+def test_what_is_no_function_is_named_before_anything_is_made(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match="answer: is str; give a function"):
+        known_unknowns.evaluate("openai:gpt", data="no such folder")
+
+
+def test_questions_are_rendered_once_in_a_process_and_a_number_needs_no_report():
+    program = """
+        import sys, known_unknowns
+        first, second = [known_unknowns.evaluate(lambda prompt, images: "E", limit=2) for _ in range(2)]
+        assert [n.metric.value for n in first.numbers] == [n.metric.value for n in second.numbers]
+        loaded = {name for name in sys.modules if name.startswith("known_unknowns.")}
+        assert not {name for name in loaded if name.split(".")[1] in ("report", "comparison")}, loaded
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("60 of 60") == 1
