@@ -43,8 +43,7 @@ HEADLINE_METRICS = (
     ANSWERABLE,
     DUAL,
 )
-"""Metrics of every variant's row in headline.csv, besides the accuracy; a benchmark adds its own
-(`BenchmarkMetrics.headline`)."""
+"""Headline metrics of a variant, besides the accuracy; a benchmark adds its own (`BenchmarkMetrics.headline`)."""
 UNUSABLE_LIMIT = 0.2
 """A model with a larger share of unusable replies has no rank, no test and no sentence."""
 COLUMNS = (
@@ -53,10 +52,6 @@ COLUMNS = (
 )
 """Columns of the leaderboard. ``n`` counts questions; the denominator of a ratio may be smaller. ``unusable`` is the
 share of unusable replies to these questions."""
-_OF_INTERVAL = ("low", "high", "n", "method")
-_CONSTANT_LABEL = f"{CONSTANT_ANSWER}_label"
-_INTERVALS = {"accuracy": "", ANSWERABLE: f"{ANSWERABLE}_", DUAL: f"{DUAL}_"}
-"""Prefixes of the columns of intervals in the headline table, by metric."""
 _DIGITS = 6
 
 Lookup = Callable[[str, str, str], Metric | None]
@@ -242,34 +237,6 @@ def variant_headline(metrics: Iterable[Metric], parser: str, free: Collection[st
     return found
 
 
-def headline_rows(params: Params, metrics: Iterable[Metric]) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the columns and rows of the headline table: one row per model, benchmark, variant and parser.
-
-    ``low``, ``high``, ``n`` and ``method`` are those of the accuracy. A pair of variants has rows of its own, with the
-    two dual accuracies and their intervals in columns that begin with their names; the other columns are empty there.
-    """
-    rows: dict[tuple[str, ...], dict[str, Any]] = {}
-    of_dual = [_INTERVALS[name] + column for name in (ANSWERABLE, DUAL) for column in _OF_INTERVAL]
-    columns = ["model", "benchmark", "variant", "parser", "accuracy", *_OF_INTERVAL, *HEADLINE_METRICS, *of_dual]
-    columns.insert(columns.index(CONSTANT_ANSWER) + 1, _CONSTANT_LABEL)
-    free = {benchmark: content_free(params, benchmark) for benchmark in params.benchmarks}
-    for metric in metrics:
-        known = metric.parser in HEADLINE_PARSERS and metric.name in _headline_metrics(metric.benchmark)
-        if not known or not shows(metric, free.get(metric.benchmark, ())):
-            continue
-        key = (metric.model, metric.benchmark, metric.variant, metric.parser)
-        row = rows.setdefault(key, dict(zip(columns, key, strict=False)) | {"caveat": caveat(params)})
-        row[metric.name] = rounded(metric.value)
-        if metric.name == CONSTANT_ANSWER:
-            row[_CONSTANT_LABEL] = metric.label or ""
-        if (prefix := _INTERVALS.get(metric.name)) is not None:
-            numbers = (rounded(metric.low), rounded(metric.high), metric.n, metric.method)
-            row |= {prefix + column: number for column, number in zip(_OF_INTERVAL, numbers, strict=True)}
-        elif metric.name not in columns:
-            columns.append(metric.name)
-    return [*columns, "caveat"], list(rows.values())
-
-
 def _headline_metrics(benchmark: str) -> tuple[str, ...]:
     declared = registry.get(benchmark)
     own = (*declared.metrics().headline, *(number.metric for number in declared.headline))
@@ -287,7 +254,6 @@ def summarise(
     *,
     out: Path,
     plot: Path,
-    headline_table: Path,
     leaderboard_table: Path,
     models: Path,
 ) -> None:
@@ -303,8 +269,6 @@ def summarise(
         JSON with a short record per model: the numbers of the leaderboard by benchmark.
     plot : Path
         CSV of the benchmarks and their stress tests.
-    headline_table : Path
-        CSV of the headline metrics, one row per model, benchmark, variant and parser.
     leaderboard_table : Path
         CSV of the leaderboard, one row per model, benchmark and headline number, the primary one first.
     models : Path
@@ -319,7 +283,6 @@ def summarise(
         chosen += of_path
     chosen.sort(key=_order)
     rows.sort(key=lambda row: (row["benchmark"], row["model"]))
-    write_text(headline_table, _csv(*headline_rows(params, chosen)))
     write_text(leaderboard_table, _csv(COLUMNS, rows))
     of_model = {metric.model: [row for row in rows if row["model"] == metric.model] for metric in chosen}
     records = {model: by_benchmark(own) for model, own in of_model.items()}

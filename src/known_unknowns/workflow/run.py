@@ -88,7 +88,7 @@ def shell_prefix(source: Path) -> str:
 def closing_message(params: Params, results: str, seconds: float) -> str:
     """Return the end of a run: the best models, the files, the verdicts, how to open them, how long it took."""
     folder = Path(results)
-    places = {"Report": "report/index.html", "Questions": "report/questions.html", "Tables": "headline.csv"}
+    places = {"Report": "report/index.html", "Questions": "report/questions.html", "Tables": "leaderboard.csv"}
     lines = ["", *_best_models(params, folder)]
     lines += [f"{name:<10} {results}/{path}" for name, path in places.items() if (folder / path).is_file()]
     lines += [f"Replies    {results}/replies/", ""]
