@@ -20,7 +20,7 @@ from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.files import atomic_path, write_text
 from known_unknowns.files.csv_cells import escape_row
 from known_unknowns.metrics.dual import ANSWERABLE, DUAL, SEPARATOR, combinations
-from known_unknowns.metrics.index import headline, repeat_order
+from known_unknowns.metrics.index import MetricIndex, repeat_order
 from known_unknowns.metrics.proportions import ACCURACY, CONSTANT_ANSWER, HIGH_BOUND, RECOGNISED, SHARE
 from known_unknowns.records import OVERALL, UNPARSED, UNUSABLE, Metric
 from known_unknowns.variants.of_benchmark import content_free, removes_options
@@ -277,7 +277,7 @@ def summarise(
     chosen: list[Metric] = []
     rows: list[dict[str, Any]] = []
     for path in metrics:
-        of_path = [metric for metric in headline(tables.read_metrics(path)) if metric.category == OVERALL]
+        of_path = [metric for metric in MetricIndex(tables.read_metrics(path)) if metric.category == OVERALL]
         if of_path:
             rows += leaderboard_rows(params, of_path[0].model, of_path[0].benchmark, of_path)
         chosen += of_path
