@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from known_unknowns.records import OVERALL, Metric
+
+Lookup = Callable[[str, str, str], Metric | None]
+"""Returns the metric of one model and benchmark over all questions, by variant, parser and name."""
 
 
 class MetricIndex:

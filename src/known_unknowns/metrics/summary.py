@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +19,11 @@ from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.files import atomic_path, write_text
 from known_unknowns.files.csv_cells import escape_row
 from known_unknowns.metrics.dual import ANSWERABLE, DUAL, SEPARATOR, combinations
-from known_unknowns.metrics.index import MetricIndex, repeat_order
-from known_unknowns.metrics.proportions import ACCURACY, CONSTANT_ANSWER, HIGH_BOUND, RECOGNISED, SHARE
-from known_unknowns.records import OVERALL, UNPARSED, UNUSABLE, Metric
-from known_unknowns.variants.of_benchmark import content_free, removes_options
+from known_unknowns.metrics.index import Lookup, MetricIndex, repeat_order
+from known_unknowns.metrics.proportions import CONSTANT_ANSWER, RECOGNISED
+from known_unknowns.metrics.unusable_replies import Unusable, unusable_of
+from known_unknowns.records import OVERALL, Metric
+from known_unknowns.variants.of_benchmark import content_free
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -44,8 +44,6 @@ HEADLINE_METRICS = (
     DUAL,
 )
 """Headline metrics of a variant, besides the accuracy; a benchmark adds its own (`BenchmarkMetrics.headline`)."""
-UNUSABLE_LIMIT = 0.2
-"""A model with a larger share of unusable replies has no rank, no test and no sentence."""
 COLUMNS = (
     *("model", "benchmark", "number", "label", "metric", "variant", "parser", "value", "low", "high"),
     *("n", "denominator", "method", "unusable", "unusable_replies", "caveat"),
@@ -53,33 +51,6 @@ COLUMNS = (
 """Columns of the leaderboard. ``n`` counts questions; the denominator of a ratio may be smaller. ``unusable`` is the
 share of unusable replies to these questions."""
 _DIGITS = 6
-
-Lookup = Callable[[str, str, str], Metric | None]
-"""Returns the metric of one model and benchmark over all questions, by variant, parser and name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unusable:
-    """Unusable replies to a variant: their share of ``n`` questions, and their number by outcome."""
-
-    variant: str
-    n: int
-    share: float
-    counts: Mapping[str, int]
-
-    @property
-    def replies(self) -> int:
-        return sum(self.counts.values())
-
-    @property
-    def excludes(self) -> bool:
-        """Whether there are too many to rank the model."""
-        return self.share > UNUSABLE_LIMIT
-
-    def text(self) -> str:
-        """Return "100.0% of 300 replies are unusable (290 unparsed, 10 failed)"."""
-        kinds = ", ".join(f"{number:,} {outcome}" for outcome, number in self.counts.items() if number)
-        return f"{self.share:.1%} of {self.n:,} replies are unusable ({kinds})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,39 +106,9 @@ def headline_of(params: Params, benchmark: str, lookup: Lookup) -> list[Headline
         of_parsers = (lookup(variant, p, number.metric) for p in (main_parser(params.parsers), *params.parsers))
         metric = next((metric for metric in of_parsers if metric is not None), None)
         if metric is not None:
-            found.append(HeadlineValue(number, variant, metric, unusable_of(params, benchmark, lookup, variant)))
+            unusable = unusable_of(params, benchmark, lookup, variant, main_parser(params.parsers))
+            found.append(HeadlineValue(number, variant, metric, unusable))
     return found
-
-
-def unusable_of(params: Params, benchmark: str, lookup: Lookup, variant: str) -> Unusable | None:
-    """Return the unusable replies to a variant; of a combination of variants, to the one with the largest share.
-
-    Where the right option is removed, an unparsed reply with a label is wrong, but not unusable (`removes_options`).
-    None if no share was measured.
-    """
-    across = [*combinations(params, benchmark), *registry.get(benchmark).metrics().across_variants]
-    parser, found = main_parser(params.parsers), []
-    for part in next((each.variants for each in across if each.name == variant), (variant,)):
-        measured = {outcome: lookup(part, parser, f"{SHARE}{outcome}") for outcome in UNUSABLE}
-        defined = {name: m for name, m in measured.items() if m is not None and m.value is not None}
-        if not defined:
-            continue
-        shares = {name: m.value or 0.0 for name, m in defined.items()}
-        if part in params.variants(benchmark) and removes_options(params, part):
-            shares[UNPARSED] = _unparsed_without_label(partial(lookup, part, parser), shares)
-        n = max(m.n for m in defined.values())
-        counts = {name: round(share * n) for name, share in shares.items()}
-        found.append(Unusable(part, n, sum(shares.values()), counts))
-    return max(found, key=lambda each: each.share, default=None)
-
-
-def _unparsed_without_label(lookup: Callable[[str], Metric | None], shares: Mapping[str, float]) -> float:
-    """The share of unparsed replies without a label: ``accuracy_high_bound`` counts these, cut and failed ones."""
-    bound, accuracy = (
-        0.0 if (metric := lookup(name)) is None else metric.value or 0.0 for name in (HIGH_BOUND, ACCURACY)
-    )
-    others = sum(share for outcome, share in shares.items() if outcome != UNPARSED)
-    return max(0.0, bound - accuracy - others)
 
 
 def lookup_in(metrics: Iterable[Metric]) -> Lookup:

@@ -21,9 +21,10 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.metrics import unusable_replies
 from known_unknowns.metrics.dual import SEPARATOR
-from known_unknowns.metrics.summary import UNUSABLE_LIMIT, main_parser, read_leaderboard
+from known_unknowns.metrics.summary import main_parser, read_leaderboard
+from known_unknowns.metrics.unusable_replies import UNUSABLE_LIMIT
 from known_unknowns.progress import duration
-from known_unknowns.workflow import configuration, job, recorded_failures, run_settings
+from known_unknowns.workflow import configuration, job, run_settings
 from known_unknowns.workflow.opening import mlflow_command, program
 
 STOPPED: list[int] = []
@@ -108,7 +109,7 @@ def closing_message(params: Params, results: str, seconds: float) -> str:
 def _without_text(params: Params, results: Path) -> list[str]:
     """Return the number of replies without a text, and what to do about them."""
     command, options = program("known-unknowns"), _options(params, results)
-    found = recorded_failures.describe(params, results, program=command, options=options, limit=UNUSABLE_LIMIT)
+    found = unusable_replies.without_text(params, results, program=command, options=options)
     return _labelled("No text", found)
 
 
