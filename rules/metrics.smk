@@ -32,12 +32,6 @@ rule summarise:
         METRICS,
     output:
         records="<results>/metrics.json",
-        headline=report(
-            "<results>/headline.csv",
-            caption="captions/headline.rst",
-            category="Tables",
-            labels={"table": "headline metrics"},
-        ),
         leaderboard=report(
             "<results>/leaderboard.csv",
             caption="captions/leaderboard.rst",

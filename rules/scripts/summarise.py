@@ -1,4 +1,4 @@
-"""Write the headline metrics and the leaderboard, and a short record of each model."""
+"""Write the leaderboard, and a short record of each model."""
 
 from pathlib import Path
 
@@ -14,9 +14,8 @@ with job(snakemake) as settings:
         [Path(path) for path in snakemake.input],
         out=Path(output.records),
         plot=Path(output.plot),
-        headline_table=Path(output.headline),
         leaderboard_table=Path(output.leaderboard),
         models=Path(output.records).with_name("models"),
     )
-    tables = [output.records, output.plot, output.headline, output.leaderboard, *output.models]
+    tables = [output.records, output.plot, output.leaderboard, *output.models]
     write_digests(Path(output.digests), [Path(path) for path in tables])

@@ -16,7 +16,7 @@ from known_unknowns.benchmark.published import (
     QUESTIONS,
     STATEMENT,
     VIEWS,
-    Finding,
+    AuditFinding,
     Published,
     PublishedCell,
 )
@@ -28,7 +28,7 @@ _OTHER_N = 10
 _FEWEST = 2  # some number of questions near the stated one explains almost any single percentage
 
 
-def generic_checks(published: Published) -> Iterator[Finding]:
+def generic_checks(published: Published) -> Iterator[AuditFinding]:
     """Yield the findings of all checks of this module."""
     yield from identical_rows(published)
     yield from repeated_numbers(published.cells)
@@ -37,7 +37,7 @@ def generic_checks(published: Published) -> Iterator[Finding]:
     yield from impossible_spreads(published.cells)
 
 
-def identical_rows(published: Published) -> Iterator[Finding]:
+def identical_rows(published: Published) -> Iterator[AuditFinding]:
     """Yield a finding for each of two rows of one table with at least two cells that are equal in every digit."""
     rows = [row for row in published.rows().items() if len(row[1]) > 1 and next(iter(row[1].values())).kind != DATA]
     printed = {key: {column: (cell.printed, cell.spread) for column, cell in row.items()} for key, row in rows}
@@ -45,7 +45,7 @@ def identical_rows(published: Published) -> Iterator[Finding]:
         if one[0] == other[0] and printed[one] == printed[other]:
             digits = " ".join(cell.printed for cell in row.values())
             for name, twin in ((one[1], other[1]), (other[1], one[1])):
-                yield Finding(
+                yield AuditFinding(
                     published.benchmark,
                     one[0],
                     name,
@@ -56,7 +56,7 @@ def identical_rows(published: Published) -> Iterator[Finding]:
                 )
 
 
-def repeated_numbers(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
+def repeated_numbers(cells: Iterable[PublishedCell]) -> Iterator[AuditFinding]:
     """Yield a finding for each number that differs from the first print of the same number.
 
     The finding is on the cell with fewer decimals, or else on the later one. Further findings name two models whose
@@ -73,7 +73,7 @@ def repeated_numbers(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
             odd, known = (other, cell) if other.decimals < cell.decimals else (cell, other)
             shown = f"{known.value:.{max(odd.decimals, 2)}f}" if known.decimals > odd.decimals else known.printed
             arithmetic = f"{_with_count(odd)} against {_with_count(known)}"
-            yield Finding.of(odd, f"{known.table} has {shown}.", arithmetic)
+            yield AuditFinding.of(odd, f"{known.table} has {shown}.", arithmetic)
             pairs.append((odd, known))
     yield from _exchanged(pairs)
     rows: dict[tuple[str, str], list[PublishedCell]] = {}
@@ -83,7 +83,7 @@ def repeated_numbers(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
         yield from _other_model(row, first)
 
 
-def _exchanged(pairs: Sequence[tuple[PublishedCell, PublishedCell]]) -> Iterator[Finding]:
+def _exchanged(pairs: Sequence[tuple[PublishedCell, PublishedCell]]) -> Iterator[AuditFinding]:
     """Yield a finding for each of two numbers of one column that differ from their first print only by an exchange."""
     for odd, known in pairs:
         for other, known_other in pairs:
@@ -93,7 +93,7 @@ def _exchanged(pairs: Sequence[tuple[PublishedCell, PublishedCell]]) -> Iterator
                 and _is_same_number(odd, known_other)
                 and _is_same_number(other, known)
             ):
-                yield Finding.of(
+                yield AuditFinding.of(
                     odd,
                     f"The numbers of {odd.row} and {other.row} are exchanged.",
                     f"{odd.printed} for {odd.row} and {other.printed} for {other.row}; {known.table} has "
@@ -103,7 +103,7 @@ def _exchanged(pairs: Sequence[tuple[PublishedCell, PublishedCell]]) -> Iterator
 
 def _other_model(
     row: Sequence[PublishedCell], first: Mapping[tuple[str | None, ...], PublishedCell]
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     """Yield a finding if at least two numbers of a row are those of exactly one other model."""
     models = [
         model
@@ -121,7 +121,7 @@ def _other_model(
             arithmetic = "; ".join(
                 f"{_with_count(one)} as in {_with_count(two)}" for one, two in zip(row, same, strict=True)
             )
-            yield Finding.of(cell, text, arithmetic)
+            yield AuditFinding.of(cell, text, arithmetic)
 
 
 def _number_key(cell: PublishedCell) -> tuple[str | None, ...]:
@@ -144,12 +144,12 @@ def _with_count(cell: PublishedCell) -> str:
     return f"{place} ({counts[0]:,} of {n:,})" if len(counts) == 1 else place
 
 
-def unknown_models(cells: Sequence[PublishedCell]) -> Iterator[Finding]:
+def unknown_models(cells: Sequence[PublishedCell]) -> Iterator[AuditFinding]:
     """Yield a finding for each statement on a model that no table has."""
     known = {cell.model for cell in cells if cell.kind == MODEL}
     for cell in cells:
         if cell.kind == STATEMENT and cell.model not in known:
-            yield Finding.of(
+            yield AuditFinding.of(
                 cell,
                 f"No table has a model named {cell.row}.",
                 f"0 of the {len(known)} models of the tables have this name",
@@ -161,7 +161,7 @@ def _denominator(cell: PublishedCell) -> int | None:
     return cell.questions * cell.runs if cell.countable and cell.questions else None
 
 
-def impossible_percentages(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
+def impossible_percentages(cells: Iterable[PublishedCell]) -> Iterator[AuditFinding]:
     """Yield a finding for each percentage or mean that no whole count produces, rounded or truncated (GRIM).
 
     A mean over several runs may also be the mean of rounded or truncated numbers of each run. Another number of
@@ -202,7 +202,7 @@ def _other_n(cells: Sequence[PublishedCell], n: int) -> str:
     return ""
 
 
-def _impossible(cell: PublishedCell, n: int, other: str) -> Finding:
+def _impossible(cell: PublishedCell, n: int, other: str) -> AuditFinding:
     scale = 100 if cell.unit == PERCENT else 1
     below, above = (
         nearest_percentages(cell.printed, n) if scale == 100 else (int(cell.value * n), int(cell.value * n) + 1)
@@ -212,7 +212,7 @@ def _impossible(cell: PublishedCell, n: int, other: str) -> Finding:
     of = f"{n:,} questions" if cell.runs == 1 else f"{cell.runs} runs"
     if cell.runs > 1 and cell.unit == PERCENT:
         of = f"{cell.questions:,} questions in {cell.runs} runs"
-    return Finding.of(
+    return AuditFinding.of(
         cell,
         f"No count among {of} gives it; the nearest is {scale * nearest / n:.{cell.decimals}f}.",
         f"{below:,} / {n:,} = {low} and {above:,} / {n:,} = {high}; neither rounds nor truncates to {cell.printed}",
@@ -220,7 +220,7 @@ def _impossible(cell: PublishedCell, n: int, other: str) -> Finding:
     )
 
 
-def impossible_spreads(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
+def impossible_spreads(cells: Iterable[PublishedCell]) -> Iterator[AuditFinding]:
     """Yield a finding for each standard deviation over runs that no whole counts produce (GRIMMER).
 
     It may have either ddof, may be rounded or truncated, and may be that of the runs' rounded or truncated numbers.
@@ -229,7 +229,7 @@ def impossible_spreads(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
         if cell.spread is None or cell.questions is None or not cell.countable or cell.runs < 2:
             continue
         if not any(is_possible_spread(cell, ddof=ddof, truncated=cut) for ddof in (0, 1) for cut in (False, True)):
-            yield Finding.of(
+            yield AuditFinding.of(
                 cell,
                 "No counts in the runs have this mean and this standard deviation.",
                 f"no {cell.runs} counts of {cell.questions:,} with the mean {cell.printed} have the standard deviation "
@@ -252,7 +252,7 @@ def is_possible_spread(cell: PublishedCell, *, ddof: int = 0, variance: bool = F
 
 def distribution(
     cells: Sequence[PublishedCell], n: int, *, text: str = "questions", instead: int | None = None
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     """Yield findings on shares of one whole: shares that no count of ``n`` gives, and a sum other than the whole.
 
     The shares, in percent, are all rounded or all truncated, whichever explains more of them. ``text`` says what the
@@ -274,7 +274,7 @@ def distribution(
         if instead is not None and all(grim_counts(one.printed, instead) for one in cells):
             every = "any such share is a whole count" if instead >= 100 * 10**cell.decimals else "all are whole counts"
             arithmetic += f"; of {instead:,} {text.partition(' ')[0]}, {every}"
-        yield Finding.of(cell, f"No count of the {n:,} {text} gives it.", arithmetic)
+        yield AuditFinding.of(cell, f"No count of the {n:,} {text} gives it.", arithmetic)
     if not impossible and not fewest <= n <= most:
         counted = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
         yield _sum_of_shares(cells, f"; the counts are {counted} of {n:,} {text}")
@@ -294,11 +294,11 @@ def _adds_up(cells: Sequence[PublishedCell]) -> bool:
     return abs(100 - sum(cell.value for cell in cells)) <= sum(cell.half_unit for cell in cells) + ROUNDING
 
 
-def _sum_of_shares(cells: Sequence[PublishedCell], counts: str) -> Finding:
+def _sum_of_shares(cells: Sequence[PublishedCell], counts: str) -> AuditFinding:
     first = cells[0]
     whole = f"{sum(cell.value for cell in cells):.{max(cell.decimals for cell in cells)}f}"
     in_one_column = len({cell.column for cell in cells}) == 1
-    return Finding(
+    return AuditFinding(
         first.benchmark,
         first.table,
         ALL if in_one_column else first.row,

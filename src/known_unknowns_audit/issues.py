@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from known_unknowns.benchmark.published import ALL, CHANGES, NUMBER, DeclaredIssue, Finding, Published
+from known_unknowns.benchmark.published import ALL, CHANGES, NUMBER, AuditFinding, DeclaredIssue, Published
 
 ANY = "any"
 _ORDER = [*CHANGES]
@@ -26,15 +26,15 @@ class Issue:
     issue: str
     changes: str
     cause: str
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
 
 
-def grouped(numbers: Published, findings: Iterable[Finding]) -> list[Issue]:
+def grouped(numbers: Published, findings: Iterable[AuditFinding]) -> list[Issue]:
     """Return the findings by issue, the most important issues first, then in the order of published.yaml.
 
     A finding belongs to the first declared issue that names its place.
     """
-    of_issue: dict[DeclaredIssue, list[Finding]] = {issue: [] for issue in numbers.issues}
+    of_issue: dict[DeclaredIssue, list[AuditFinding]] = {issue: [] for issue in numbers.issues}
     for finding in findings:
         declared = next((issue for issue in numbers.issues if _names(issue, finding)), None)
         if declared is None:
@@ -53,20 +53,20 @@ def by_importance(issues: Iterable[Issue]) -> list[Issue]:
     return sorted(issues, key=lambda issue: _ORDER.index(issue.changes))
 
 
-def _names(issue: DeclaredIssue, finding: Finding) -> bool:
+def _names(issue: DeclaredIssue, finding: AuditFinding) -> bool:
     place = (finding.table, finding.row, finding.column)
     return any(
         all(named in (ANY, actual) for named, actual in zip(names, place, strict=True)) for names in issue.findings
     )
 
 
-def place(finding: Finding) -> str:
+def place(finding: AuditFinding) -> str:
     """Return the row and the column of a finding."""
     row = "all rows" if finding.row == ALL else finding.row
     return f"{row}, {'all columns' if finding.column == ALL else finding.column}"
 
 
-def places(findings: Sequence[Finding]) -> str:
+def places(findings: Sequence[AuditFinding]) -> str:
     """Return the tables of findings, each with its number of findings if there are several."""
     counts: dict[str, int] = {}
     for finding in findings:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from textwrap import fill
 
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.published import CHANGES, ORIGINS, Finding, Published, Source
+from known_unknowns.benchmark.published import CHANGES, ORIGINS, AuditFinding, Published, Source
 from known_unknowns_audit.issues import Issue, place, places
 
 _WIDTH = 120
@@ -30,7 +30,7 @@ def as_json(issues: Iterable[Issue], numbers: Mapping[str, Published]) -> str:
     return json.dumps(rows, indent=2, ensure_ascii=False)
 
 
-def version_of(finding: Finding, numbers: Published) -> str:
+def version_of(finding: AuditFinding, numbers: Published) -> str:
     """Return the version of the paper whose table a finding is on."""
     versions = (cell.version for cell in numbers.cells if cell.table == finding.table)
     return next(versions, numbers.sources[0].version)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from known_unknowns.benchmark.published import DATA, NOT_ROUNDING, PERCENT, Finding, Published, PublishedCell
+from known_unknowns.benchmark.published import DATA, NOT_ROUNDING, PERCENT, AuditFinding, Published, PublishedCell
 
 Cells = Mapping[str, PublishedCell]
 
@@ -42,13 +42,13 @@ class Derived:
         """Whether the cell and its value from other cells agree."""
         return abs(self.value - self.cell.value) <= self.tolerance
 
-    def finding(self, text: str) -> Finding:
+    def finding(self, text: str) -> AuditFinding:
         """Return the finding that the cell does not follow. ``{}`` in the text is the implied value."""
         decimals = self.cell.decimals if _are_counts([self.cell]) else max(self.cell.decimals, _DECIMALS)
         shown = f"{self.value:,.{decimals}f}"
         explained = f"; rounding explains at most {self.tolerance:.3f}" if self.tolerance > 2 * ROUNDING else ""
         arithmetic = f"{self.arithmetic} = {shown}; printed {self.cell.printed}{explained}"
-        return Finding.of(self.cell, text.replace("{}", shown), arithmetic, NOT_ROUNDING)
+        return AuditFinding.of(self.cell, text.replace("{}", shown), arithmetic, NOT_ROUNDING)
 
 
 def rounding_error(cell: PublishedCell) -> float:
@@ -108,7 +108,7 @@ def ratio(cell: PublishedCell, part: PublishedCell, whole: PublishedCell) -> Der
     return Derived(cell, 100 * part.value / whole.value, 0.0, f"100 x {part.printed} / {whole.printed}")
 
 
-def inconsistent(derived: Iterable[Derived], text: str) -> Iterator[Finding]:
+def inconsistent(derived: Iterable[Derived], text: str) -> Iterator[AuditFinding]:
     """Yield a finding for each value that does not follow, and for two of one column that fit after an exchange.
 
     ``text`` is the sentence of the findings; ``{}`` in it is the implied value.
@@ -118,7 +118,7 @@ def inconsistent(derived: Iterable[Derived], text: str) -> Iterator[Finding]:
         yield one.finding(text)
         for other in odd:
             if one is not other and _are_exchanged(one, other):
-                yield Finding.of(
+                yield AuditFinding.of(
                     one.cell,
                     f"The numbers of {one.cell.row} and {other.cell.row} are exchanged.",
                     f"{one.arithmetic} = {one.value:.2f}, printed for {other.cell.row}; "
@@ -135,7 +135,7 @@ def _are_exchanged(one: Derived, other: Derived) -> bool:
     )
 
 
-def declared_relations(published: Published) -> Iterator[Finding]:
+def declared_relations(published: Published) -> Iterator[AuditFinding]:
     """Yield a finding for each number that does not follow as declared (``relations``; docs/comparison.md#audit)."""
     cells = {cell.key: cell for cell in published.cells}
     for relation in published.relations:
@@ -144,7 +144,7 @@ def declared_relations(published: Published) -> Iterator[Finding]:
             cell, rows = named[name], [row for _, row in published.rows(table)]
             if cell.value != len(rows):
                 arithmetic = f"{len(rows)} rows: {', '.join(rows)}; printed {cell.printed}"
-                yield Finding.of(cell, f"{table} has {len(rows)} rows.", arithmetic)
+                yield AuditFinding.of(cell, f"{table} has {len(rows)} rows.", arithmetic)
         derived: list[Derived] = []
         for group in _groups(published, relation):
             found = {**named, **group}
@@ -184,7 +184,9 @@ def _derived(cells: Cells, relation: Mapping[str, Any]) -> Iterator[Derived]:
                 yield ratio(cell, *parts)
 
 
-def _at_most(cell: PublishedCell, bounds: Sequence[PublishedCell], relation: Mapping[str, Any]) -> Iterator[Finding]:
+def _at_most(
+    cell: PublishedCell, bounds: Sequence[PublishedCell], relation: Mapping[str, Any]
+) -> Iterator[AuditFinding]:
     """Yield a finding if a number exceeds one of others by more than their rounding."""
     least = min(bounds, key=lambda bound: bound.value)
     slack = sum(each.half_unit for each in (cell, *bounds)) + ROUNDING
@@ -192,4 +194,4 @@ def _at_most(cell: PublishedCell, bounds: Sequence[PublishedCell], relation: Map
         text = relation["text"]
         for number, bound in enumerate(bounds):
             text = text.replace(f"{{{number}}}", bound.printed)
-        yield Finding.of(cell, text, f"{cell.printed} > {least.printed}")
+        yield AuditFinding.of(cell, text, f"{cell.printed} > {least.printed}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from jinja2 import Environment
 from markupsafe import Markup
 
-from known_unknowns.benchmark.published import CHANGES, Finding, Published
+from known_unknowns.benchmark.published import CHANGES, AuditFinding, Published
 from known_unknowns.report.formatting import DASH, Cell, Table, banded, make_row, make_table
 from known_unknowns_audit.issues import Issue, grouped, place, places
 from known_unknowns_audit.output import version
@@ -16,7 +16,7 @@ from known_unknowns_audit.output import version
 _TEMPLATE = Path(__file__).parent / "templates" / "section.html.j2"
 
 
-def section(numbers: Published, findings: Sequence[Finding], title: str, environment: Environment) -> Markup:
+def section(numbers: Published, findings: Sequence[AuditFinding], title: str, environment: Environment) -> Markup:
     """Return the section of a benchmark as HTML; empty without findings.
 
     ``environment`` has the macros and filters of the report.

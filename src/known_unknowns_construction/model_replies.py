@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 from known_unknowns.benchmark.protocol import Dialogue
 from known_unknowns.config import ModelEntry
 from known_unknowns.engine import Engine, ScriptedEngine
+from known_unknowns.engines import reference_prompt
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import Outcome, Protocol, run
-from known_unknowns.model_runs import lazy_engine, probe, reference_prompt
+from known_unknowns.model_runs import lazy_engine, probe
 from known_unknowns.records import AnsweredTurn, Cell, Image, Question
 from known_unknowns_construction.scene_graph import SceneGraph
 

@@ -86,7 +86,7 @@ def test_a_flipped_bit_in_a_table_is_found_or_changes_nothing(tmp_path, name):
 
 
 def _summarise(metrics, out):
-    files = {name: out / name for name in ("plot", "headline_table", "leaderboard_table", "models")}
+    files = {name: out / name for name in ("plot", "leaderboard_table", "models")}
     summarise(configuration.load(ROOT / "params.yaml"), [metrics], out=out / "metrics.json", **files)
 
 

@@ -23,7 +23,7 @@ RESULTS = [
     "models/oracle.json",
     "comparison.parquet",
     "model_comparison.parquet",
-    "headline.csv",
+    "leaderboard.csv",
     "report/index.html",
     "plots/stress_tests.csv",
     "metrics/oracle/humblebench/metrics.parquet",

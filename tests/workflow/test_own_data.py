@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 PAGE = "docs/own_data.md"
 TARGETS = (
     ("results/mine/metrics/oracle/multiple_choice/metrics.parquet",),
-    ("results/mine/report/index.html", "results/mine/headline.csv"),
+    ("results/mine/report/index.html", "results/mine/leaderboard.csv"),
 )
 """What the two runs of the page compute here: first the numbers of one model, then the report."""
 

@@ -49,7 +49,7 @@ def test_every_documented_file_is_written(finished):
     project, _ = finished
     results = project.root / "results/pocket"
     expected = ["report/index.html", "leaderboard.csv", "metrics.json", "plots/stress_tests.csv"]
-    expected += ["headline.csv", "comparison.parquet", "tracking.json", "params.yaml"]
+    expected += ["comparison.parquet", "tracking.json", "params.yaml"]
     for model in RESPONDENTS:
         expected += [
             f"models/{model}.json",
@@ -77,7 +77,7 @@ def test_the_run_ends_with_its_results_and_their_paths(finished):
     assert best.endswith("of oracle, the highest of 3 scripted respondents")
     assert "Caveat     rendered questions, not the published ones" in lines
     paths = [line.split()[1] for line in lines if line.startswith(("Report", "Tables", "Replies"))]
-    assert paths == ["results/pocket/report/index.html", "results/pocket/headline.csv", "results/pocket/replies/"]
+    assert paths == ["results/pocket/report/index.html", "results/pocket/leaderboard.csv", "results/pocket/replies/"]
     names = [line.split()[0] for line in lines if re.match(r"[A-Z]\w+ {2,}\S", line)]
     assert names == [
         *("Results", "Caveat", "Report", "Questions", "Tables", "Replies"),
@@ -143,12 +143,10 @@ def test_guessing_is_inside_the_interval_around_chance(finished, variant, option
 
 
 def test_the_summaries_are_small(finished):
-    """A row of the headline table and of the leaderboard does not grow with the number of questions."""
+    """A row of the leaderboard does not grow with the number of questions."""
     project, _ = finished
     results = project.root / "results/pocket"
-    sizes = {name: (results / name).stat().st_size for name in ("headline.csv", "leaderboard.csv", "metrics.json")}
-    cells = len(RESPONDENTS) * (len(VARIANTS) + 2) * 2  # with the pairs of variants; two parsers
-    assert sizes["headline.csv"] < 400 * (cells + 1)
+    sizes = {name: (results / name).stat().st_size for name in ("leaderboard.csv", "metrics.json")}
     numbers = len(registry.get("humblebench").headline)
     assert sizes["leaderboard.csv"] < 300 * (len(RESPONDENTS) * numbers + 1)
     assert sizes["metrics.json"] < 50 * len(RESPONDENTS) * (numbers + 2)
@@ -213,7 +211,7 @@ def test_snakemake_makes_its_own_report(rerun):
     for figure in figures:
         name = figure.removeprefix("humblebench_").replace("_", " ")
         assert f'"labels": {{"benchmark": "HumbleBench", "figure": "{name}"}}' in page
-    files = [results / "report/index.html", results / "headline.csv", results / "leaderboard.csv"]
+    files = [results / "report/index.html", results / "leaderboard.csv"]
     files += (results / "report/figures").iterdir()
     embedded = sum(path.stat().st_size for path in files) * 4 / 3  # base64
     assert len(page) < 1.1 * embedded + PROGRAM

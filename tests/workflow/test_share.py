@@ -81,7 +81,7 @@ def pull(owner: Project, other: Project) -> None:
     dvc(other, "pull")
     assert journals(other) == journals(owner)
     for name in (
-        "headline.csv",
+        "leaderboard.csv",
         "models/pocket.json",
         "report/index.html",
         "metrics/pocket/humblebench/metrics.parquet",

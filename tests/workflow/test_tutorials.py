@@ -48,7 +48,7 @@ def test_evaluate_my_model(rerun, tmp_path, monkeypatch, capsys):
     run(rerun, folder)
     paste(rerun, run(rerun, entry), "pocket")
     run(rerun, check)
-    run(rerun, everything, "results/pocket/report/index.html", "results/pocket/headline.csv")
+    run(rerun, everything, "results/pocket/report/index.html", "results/pocket/leaderboard.csv")
     printed = run(rerun, compare.replace("pocket-never-refuses", "uniform"))
     assert re.search(r"my-model +uniform", printed)
     for line in (metrics, export, copy):

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from known_unknowns.benchmark.parsed_answer import ParsedAnswer
     from known_unknowns.benchmark.pocket import Pocket
     from known_unknowns.benchmark.protocol import Protocol
-    from known_unknowns.benchmark.published import Finding as AuditFinding
-    from known_unknowns.benchmark.published import Published
+    from known_unknowns.benchmark.published import AuditFinding, Published
     from known_unknowns.benchmark.released import Released
     from known_unknowns.benchmark.variant import Variant
     from known_unknowns.config import DataEntry, ResolvedProtocol

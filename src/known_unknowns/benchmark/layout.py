@@ -57,6 +57,14 @@ class Layout:
             return group, rest
         return self.groups.get(column, ("", column))
 
+    def place(self, row: str, column: str) -> tuple[str, str]:
+        """Return the row and the column of a published number in this layout."""
+        if self.rows_in_columns is None:
+            return row, column
+        separator, suffix = self.rows_in_columns
+        part, _, own = column.partition(separator)
+        return (f"{row}, {part}{suffix}", own) if own else (row, column)
+
     def condition(self, variant: str, parser: str | None) -> str:
         """Return the label of our rows under a variant and a parser; empty if there is one condition only."""
         labels = {(of, by): label for of, by, label in self.conditions}

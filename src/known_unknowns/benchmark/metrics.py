@@ -146,7 +146,7 @@ class BenchmarkMetrics:
     compares_seeds : bool
         Whether the metrics of `known_unknowns.metrics.consistency` that compare the seeds of a variant are computed.
     headline : tuple of str
-        Names of the benchmark's metrics in headline.csv, besides those of all benchmarks.
+        Names of the benchmark's metrics that runs of MLflow and exports have, besides those of all benchmarks.
     """
 
     columns: type | None = None

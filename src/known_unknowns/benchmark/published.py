@@ -173,7 +173,7 @@ class DeclaredIssue:
     changes : str
         One of `CHANGES`.
     findings : tuple of (str, str, str)
-        Tables, rows and columns of the findings, as in `Finding`; "any" stands for every row or column.
+        Tables, rows and columns of the findings, as in `AuditFinding`; "any" stands for every row or column.
     cause : str
         What explains the findings, if it is known.
     """
@@ -236,7 +236,7 @@ NOT_ROUNDING, ONLY_IF = "not explained by rounding", "possible only if "
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AuditFinding:
     """A published number that does not agree with other published numbers.
 
     Attributes
@@ -266,7 +266,7 @@ class Finding:
     strength: str = ""
 
     @classmethod
-    def of(cls, cell: PublishedCell, finding: str, arithmetic: str, strength: str = "") -> Finding:
+    def of(cls, cell: PublishedCell, finding: str, arithmetic: str, strength: str = "") -> AuditFinding:
         """Return a finding on one cell."""
         printed = cell.printed if cell.spread is None else f"{cell.printed}±{cell.spread:.{cell.decimals}f}"
         return cls(cell.benchmark, cell.table, cell.row, cell.column, printed, finding, arithmetic, strength)

@@ -1,8 +1,8 @@
 """Tables for a paper: the headline numbers of a run, and each table of a benchmark's papers with the models of the run.
 
-A table of a paper has its columns, and a row for each model that was measured in one of them. Below a model that stands
-for a row of the paper are the published numbers, those with the verdict `DIFFERS` with a dagger. LaTeX needs the
-packages array and booktabs; columns that do not fit beside each other stand in parts below each other.
+A table of a paper has the models that were measured in one of its columns, and above a model the published row that it
+stands for. A number with the verdict `DIFFERS` has a dagger. LaTeX needs the packages array and booktabs; columns that
+do not fit beside each other stand in parts below each other.
 """
 
 from __future__ import annotations
@@ -11,21 +11,25 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from known_unknowns import tables
+from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.caveats import title
-from known_unknowns.benchmark.published import MODEL, PERCENT, PublishedCell
-from known_unknowns.comparison.compare import OFFICIAL, ComparisonRow, read_comparison
+from known_unknowns.benchmark.layout import Layout, read_layouts
+from known_unknowns.benchmark.published import PERCENT
+from known_unknowns.comparison.compare import read_comparison
+from known_unknowns.comparison.paper_tables import BASELINE, MODEL, PUBLISHED, PaperTable, TableRow, paper_tables
 from known_unknowns.comparison.published import load
 from known_unknowns.comparison.verdicts import DIFFERS
 from known_unknowns.errors import DataError
 from known_unknowns.files.csv_cells import escape_cell
 from known_unknowns.metrics.index import MetricIndex
-from known_unknowns.metrics.summary import read_leaderboard
+from known_unknowns.metrics.run import Run
+from known_unknowns.metrics.summary import headline_of, lookup_in
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.run_command import run_command
 
@@ -47,198 +51,83 @@ _SPECIAL: dict[str, str] = {character: f"\\{character}" for character in "&%$#_{
     _DAGGER: r"\rlap{$^\dagger$}",
 }
 _TO_LATEX = {ord(character): text for character, text in _SPECIAL.items()}
+_TO_DAGGER = {ord(_DAGGER): _SPECIAL[_DAGGER]}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A number of a model in a column. Values and intervals are in percent, or in the unit of the paper's column."""
-
-    row: str
-    column: str
-    metric: str
-    variant: str
-    category: str
-    parser: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    method: str
-    decimals: int = 1
-    published: float | None = None
-    verdict: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PaperTable:
-    """``name`` is that of the file, without its suffix."""
-
-    name: str
-    caption: str
-    columns: tuple[str, ...]
-    entries: tuple[Entry, ...]
-
-    def rows(self) -> dict[str, dict[str, Entry]]:
-        """Return the entries by row and column."""
-        by_row: dict[str, dict[str, Entry]] = {}
-        for entry in self.entries:
-            by_row.setdefault(entry.row, {})[entry.column] = entry
-        return by_row
+CSV_COLUMNS = (
+    *("row", "column", "metric", "variant", "category", "parser", "value", "low", "high", "n", "method"),
+    *("published", "verdict"),
+)
+"""Values and intervals are in percent, or in the unit of the paper's column."""
 
 
 def of_run(params: Params, results: Path) -> Iterator[PaperTable]:
     """Yield every table of a finished run, whose folder of results is given."""
-    leaderboard = results / "leaderboard.csv"
-    if not leaderboard.is_file():
-        raise DataError(f"no results here yet; run  {run_command(params.edition)}  first", file=leaderboard)
-    rows = [row for row in read_leaderboard(leaderboard) if row["model"] in params.models]
-    comparison = read_comparison(results / "comparison.parquet")
+    comparison = results / "comparison.parquet"
+    if not comparison.is_file():
+        raise DataError(f"no results here yet; run  {run_command(params.edition)}  first", file=comparison)
+    compared = read_comparison(comparison)
     for benchmark in params.benchmarks:
-        name = title(params, benchmark)
-        yield of_headline(benchmark, name, [row for row in rows if row["benchmark"] == benchmark])
         files = [results / "metrics" / model / benchmark / "metrics.parquet" for model in params.models]
-        metrics = [metric for file in files if file.is_file() for metric in tables.read_metrics(file)]
-        judged = [row for row in comparison if row.benchmark == benchmark]
-        yield from of_papers(benchmark, name, load(benchmark), metrics, judged)
+        numbers = MetricIndex(metric for file in files if file.is_file() for metric in tables.read_metrics(file))
+        declared, heading = registry.get(benchmark), title(params, benchmark)
+        run = Run.of(params, numbers, benchmark, declared.section())
+        yield headline_table(run, heading)
+        judged = [row for row in compared if row.benchmark == benchmark]
+        for table in paper_tables(run, read_layouts(declared.folder), load(benchmark), judged):
+            if metrics_of(table):
+                yield named(table, benchmark, heading)
 
 
-def of_headline(benchmark: str, heading: str, rows: Iterable[Mapping[str, Any]]) -> PaperTable:
-    """Return the table of the headline numbers of a benchmark, from rows of leaderboard.csv."""
-    entries = [_headline_entry(row) for row in rows]
-    columns = tuple(dict.fromkeys(entry.column for entry in entries))
-    return PaperTable(f"{benchmark}_headline", f"{heading}: headline numbers in percent", columns, tuple(entries))
+def headline_table(run: Run, heading: str) -> PaperTable:
+    """Return the table of the headline numbers of a benchmark."""
+    rows = []
+    for model in run.models:
+        measured = (metric for metric in run.numbers if metric.model == model and metric.category == OVERALL)
+        values = headline_of(run.params, run.benchmark, lookup_in(measured))
+        metrics = {value.number.label: value.metric for value in values}
+        rows.append(TableRow(model, BASELINE if model in run.baselines else MODEL, metrics=metrics))
+    rows = [row for row in rows if row.is_measured]
+    columns = dict.fromkeys(column for row in rows for column in row.metrics)
+    layout = Layout(f"{heading}: headline numbers in percent")
+    return PaperTable(f"{run.benchmark}_headline", layout, tuple(columns), tuple(rows))
 
 
-def _headline_entry(row: Mapping[str, Any]) -> Entry:
-    value, low, high = (None if row[key] is None else 100 * row[key] for key in ("value", "low", "high"))
-    return Entry(
-        row=row["model"],
-        column=row["label"],
-        metric=row["metric"],
-        variant=row["variant"],
-        category=OVERALL,
-        parser=row["parser"],
-        value=value,
-        low=low,
-        high=high,
-        n=row["n"],
-        method=row["method"] or "",
-    )
+def named(table: PaperTable, benchmark: str, heading: str) -> PaperTable:
+    """Return a paper's table with the name of its file, without a suffix, and its caption."""
+    name = re.sub(r"\W+", "_", f"{benchmark} {table.name}".lower())
+    caption = f"{heading}: {table.layout.title}, with the models of this run"
+    return replace(table, name=name, layout=replace(table.layout, title=caption))
 
 
-def of_papers(
-    benchmark: str,
-    heading: str,
-    cells: Iterable[PublishedCell],
-    metrics: Iterable[Metric],
-    comparison: Iterable[ComparisonRow],
-) -> Iterator[PaperTable]:
-    """Yield each table of the benchmark's papers in which a model of the run was measured.
-
-    The parser of a number is that of the paper's column. If the rows of a table differ in their variant or parser, such
-    as with and without another prompt, a model has a row for each.
-    """
-    measured = MetricIndex(metrics)
-    models = dict.fromkeys(metric.model for metric in measured)
-    judged = {(c.table, c.column, c.variant, c.model, c.parser): c for c in comparison if c.model is not None}
-    by_table: dict[str, list[PublishedCell]] = {}
-    for cell in cells:
-        if cell.kind == MODEL and cell.table.startswith("Table "):
-            by_table.setdefault(cell.table, []).append(cell)
-    for table, own in by_table.items():
-        columns = tuple(dict.fromkeys(cell.column for cell in own))
-        kinds = _kinds_of_rows(own)
-        entries = []
-        for model in models:
-            for kind, by_column in kinds.items():
-                row = f"{model}, {kind}" if len(kinds) > 1 else model
-                for cell in by_column:
-                    parser = cell.parser or OFFICIAL
-                    metric = measured.get(model, benchmark, cell.variant, parser, cell.metric, cell.category)
-                    if metric is not None:
-                        entries.append(_entry(row, cell, metric, judged))
-        if entries:
-            name = re.sub(r"\W+", "_", f"{benchmark} {table}".lower())
-            yield PaperTable(name, f"{heading}: {table} with the models of this run", columns, tuple(entries))
-
-
-def _kinds_of_rows(cells: Iterable[PublishedCell]) -> dict[str, list[PublishedCell]]:
-    """Return the ways in which the rows of a table were asked and read: a cell for each column, by their name.
-
-    Rows that have the same variant and parser in each column that both have are of one kind.
-    """
-    rows: dict[str, dict[str, PublishedCell]] = {}
-    for cell in cells:
-        rows.setdefault(cell.row, {})[cell.column] = cell
-    kinds: list[dict[str, PublishedCell]] = []
-    for row in rows.values():
-        same = next((kind for kind in kinds if _are_asked_alike(kind, row)), None)
-        if same is None:
-            kinds.append(row)
-        else:
-            kinds[kinds.index(same)] = row | same
-    return {_name_of(kind.values()): list(kind.values()) for kind in kinds}
-
-
-def _are_asked_alike(one: Mapping[str, PublishedCell], other: Mapping[str, PublishedCell]) -> bool:
-    """Return whether two rows have the same variant and parser in the columns that both have."""
-    shared = one.keys() & other.keys()
-    return all(_asked(one[column]) == _asked(other[column]) for column in shared)
-
-
-def _asked(cell: PublishedCell) -> str:
-    return " ".join(filter(None, [cell.variant, cell.parser]))
-
-
-def _name_of(cells: Iterable[PublishedCell]) -> str:
-    return ", ".join(dict.fromkeys(map(_asked, cells)))
-
-
-def _entry(
-    row: str, cell: PublishedCell, metric: Metric, judged: Mapping[tuple[str, str, str, str, str], ComparisonRow]
-) -> Entry:
-    scale = 100 if cell.unit == PERCENT else 1
-    value, low, high = (
-        None if number is None else scale * number for number in (metric.value, metric.low, metric.high)
-    )
-    beside = judged.get((cell.table, cell.column, cell.variant, metric.model, metric.parser))
-    return Entry(
-        row=row,
-        column=cell.column,
-        metric=metric.name,
-        variant=metric.variant,
-        category=metric.category,
-        parser=metric.parser,
-        value=value,
-        low=low,
-        high=high,
-        n=metric.n,
-        method=metric.method,
-        decimals=min(cell.decimals, 1) if cell.unit == PERCENT else cell.decimals,
-        published=beside.published if beside else None,
-        verdict=beside.verdict if beside else "",
-    )
+def metrics_of(table: PaperTable) -> list[Metric]:
+    """Return the numbers of this run in a table."""
+    return [metric for row in table.rows for metric in row.metrics.values()]
 
 
 def as_csv(table: PaperTable) -> str:
-    """Return a line for each number, with its interval, n, method, published number and verdict."""
+    """Return a line for each number of this run, with its interval, n, method, published number and verdict."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    columns = [field.name for field in fields(Entry) if field.name != "decimals"]
-    writer.writerow(columns)
-    writer.writerows([escape_cell(getattr(entry, name)) for name in columns] for entry in table.entries)
+    writer.writerow(CSV_COLUMNS)
+    for row in table.rows:
+        for column, metric in row.metrics.items():
+            verdict = row.verdicts.get(column)
+            place = (_name(row), column, metric.name, metric.variant, metric.category, metric.parser)
+            judged = (None, "") if verdict is None else (verdict.published, verdict.verdict)
+            writer.writerow(map(escape_cell, (*place, *_in_unit(row, column), metric.n, metric.method, *judged)))
     return text.getvalue()
 
 
 def as_markdown(table: PaperTable) -> str:
     """Return the table with intervals in brackets, and its caption."""
     lines = [["model", *table.columns], ["---", *("---:" for _ in table.columns)]]
-    for row, entries in table.rows().items():
-        lines.append([row, *(_with_interval(entries.get(column), "{} [{}, {}]") for column in table.columns)])
-        if any(entry.published is not None for entry in entries.values()):
-            lines.append(["published", *(_published(entries.get(column)) for column in table.columns)])
-    escaped = ([re.sub("([|<])", r"\\\1", cell) for cell in line] for line in lines)
-    text = "".join(f"| {' | '.join(line)} |\n" for line in escaped)
+    for above, row in _rows(table):
+        if _begins_baselines(above, row):
+            lines.append(["*baselines*", *("" for _ in table.columns)])
+        numbers = [_number(row, column, "{} [{}, {}]") for column in table.columns]
+        lines.append([re.sub("([|<])", r"\\\1", _name(row)), *numbers])
+    text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
     return f"{text}\n{_caption(table)}\n"
 
 
@@ -246,16 +135,15 @@ def as_latex(table: PaperTable) -> str:
     """Return a table of LaTeX. The bounds of an interval stand below and above its number."""
     parts = []
     for columns in _parts(table):
-        lines = [" & ".join(["", *map(_head, columns)])]
-        for row, entries in table.rows().items():
-            numbers = (_with_interval(entries.get(column), "${}_{{{}}}^{{{}}}$") for column in columns)
-            lines.append(" & ".join([_breakable(row), *numbers]))
-            if any(entry.published is not None for entry in entries.values()):
-                published = (_escaped(_published(entries.get(column))) for column in columns)
-                lines.append(" & ".join([r"\quad published", *published]))
-        head, *others = (f"{line} \\\\\n" for line in lines)
+        head = " & ".join(["", *map(_head, columns)])
+        lines = []
+        for above, row in _rows(table):
+            rule = "\\midrule\n" if _begins_baselines(above, row) else ""
+            numbers = (_number(row, column, "${}_{{{}}}^{{{}}}$").translate(_TO_DAGGER) for column in columns)
+            lines.append(rule + " & ".join([_breakable(_name(row)), *numbers]))
+        body = "".join(f"{line} \\\\\n" for line in lines)
         shape = f"p{{{_MODEL_WIDTH}pt}}{'r' * len(columns)}"
-        rules = f"\\toprule\n{head}\\midrule\n{''.join(others)}\\bottomrule\n"
+        rules = f"\\toprule\n{head} \\\\\n\\midrule\n{body}\\bottomrule\n"
         parts.append(
             f"\\begin{{tabular}}{{@{{}}>{{\\raggedright\\arraybackslash}}{shape}@{{}}}}\n{rules}\\end{{tabular}}\n"
         )
@@ -277,30 +165,59 @@ FORMATS: dict[str, tuple[str, Callable[[PaperTable], str]]] = {
 
 
 def _caption(table: PaperTable) -> str:
-    counts = sorted({entry.n for entry in table.entries})
+    metrics = metrics_of(table)
+    counts = sorted({metric.n for metric in metrics})
     n = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-    methods = "; ".join(sorted({entry.method for entry in table.entries if entry.low is not None}))
-    parsers = ", ".join(sorted({entry.parser for entry in table.entries}))
-    parts = [f"{table.caption}.", f"n = {n}; parser: {parsers}."]
+    methods = "; ".join(sorted({metric.method for metric in metrics if metric.low is not None}))
+    parsers = ", ".join(sorted({metric.parser for metric in metrics}))
+    differs = any(verdict.verdict == DIFFERS for row in table.rows for verdict in row.verdicts.values())
+    parts = [f"{table.layout.title}.", f"n = {n}; parser: {parsers}."]
     parts += [f"Intervals: {methods}."] if methods else []
-    parts += [f"{_DAGGER} differs from this run."] if any(entry.verdict == DIFFERS for entry in table.entries) else []
+    parts += [f"{_DAGGER} differs from the published number."] if differs else []
     return " ".join(parts)
 
 
-def _with_interval(entry: Entry | None, form: str) -> str:
-    """Return the number with its interval; a dash if it is not defined, and nothing if it was not measured."""
-    if entry is None:
+def _rows(table: PaperTable) -> Iterable[tuple[TableRow | None, TableRow]]:
+    """Return the rows of this run and the published rows that they are compared with, each with the one above it."""
+    compared = [row.cells for row in table.rows if row.verdicts]
+    rows = [row for row in table.rows if row.kind != PUBLISHED or row.cells in compared]
+    return zip([None, *rows], rows, strict=False)
+
+
+def _begins_baselines(above: TableRow | None, row: TableRow) -> bool:
+    """Return whether there is a rule above a row."""
+    return above is not None and above.kind != BASELINE and row.kind == BASELINE
+
+
+def _name(row: TableRow) -> str:
+    remark = "published" if row.kind == PUBLISHED else row.condition
+    return f"{row.name}, {remark}" if remark else row.name
+
+
+def _in_unit(row: TableRow, column: str) -> list[float | None]:
+    """Return a number of this run and the bounds of its interval, in percent or in the unit of the paper's column."""
+    cell, metric = row.cells.get(column), row.metrics[column]
+    scale = 100 if cell is None or cell.unit == PERCENT else 1
+    return [None if number is None else scale * number for number in (metric.value, metric.low, metric.high)]
+
+
+def _number(row: TableRow, column: str, form: str) -> str:
+    """Return a number, of this run with its interval; a dash if it is not defined, and nothing if there is none."""
+    cell = row.cells.get(column)
+    if row.kind == PUBLISHED:
+        return "" if cell is None else cell.printed
+    if column not in row.metrics:
         return ""
-    if entry.value is None:
+    values = [number for number in _in_unit(row, column) if number is not None]
+    if not values:
         return "--"
-    numbers = [f"{number:.{entry.decimals}f}" for number in (entry.value, entry.low, entry.high) if number is not None]
-    return form.format(*numbers) if len(numbers) == 3 else numbers[0]
-
-
-def _published(entry: Entry | None) -> str:
-    if entry is None or entry.published is None:
-        return ""
-    return f"{entry.published:.{entry.decimals}f}{_DAGGER if entry.verdict == DIFFERS else ''}"
+    decimals = 1 if cell is None else cell.decimals
+    if cell is not None and cell.unit == PERCENT:
+        decimals = min(decimals, 1)
+    numbers = [f"{number:.{decimals}f}" for number in values]
+    text = form.format(*numbers) if len(numbers) == 3 else numbers[0]
+    verdict = row.verdicts.get(column)
+    return text + _DAGGER if verdict is not None and verdict.verdict == DIFFERS else text
 
 
 def _parts(table: PaperTable) -> list[tuple[str, ...]]:

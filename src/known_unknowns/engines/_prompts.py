@@ -17,7 +17,7 @@ import torch
 
 from known_unknowns.engines._checkpoint import Checkpoint
 from known_unknowns.engines._pixels import CachingImageProcessor
-from known_unknowns.engines._reference import REFERENCE, coarse
+from known_unknowns.engines.reference_prompt import REFERENCE, coarse
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.images import open_image
 from known_unknowns.records import Image, Turn

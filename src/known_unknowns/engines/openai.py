@@ -16,7 +16,7 @@ import openai
 
 from known_unknowns.config import OpenAIModel
 from known_unknowns.engines import launched_server, prices
-from known_unknowns.engines.endpoint import reference, refused_defaults
+from known_unknowns.engines.endpoint import refused_defaults, server_prompt
 from known_unknowns.engines.endpoint.budget import Budget, UsageEstimator
 from known_unknowns.engines.endpoint.client import LoopThread, RateLimiter, RequestLimits, connect
 from known_unknowns.engines.endpoint.refused_defaults import LeftOut
@@ -147,7 +147,7 @@ class OpenAIEngine:
     def reference_prompt(self) -> dict[str, Any]:
         """Return what a fixed question is sent as, and what the server makes of it (`engines.RendersReference`)."""
         self._running_server()
-        found = self._send_probe(reference.record, Path(), find=False)
+        found = self._send_probe(server_prompt.record, Path(), find=False)
         marks = self.settings.reasoning.get("marks")
         self._opens_reasoning = found["rendered"] is not None and opens_reasoning(found["rendered"], marks)
         return found

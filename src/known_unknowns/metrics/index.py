@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from known_unknowns.records import OVERALL, Metric
+
+Lookup = Callable[[str, str, str], Metric | None]
+"""Returns the metric of one model and benchmark over all questions, by variant, parser and name."""
 
 
 class MetricIndex:
@@ -49,13 +52,3 @@ def repeat_order(metric: Metric) -> tuple[int, int]:
     """Return a sort key of the rows of one metric: the mean, then the seeds of each sample."""
     repeat = metric.repeat
     return (-1, 0) if repeat is None else (repeat.sample, repeat.seed)
-
-
-def headline(metrics: Iterable[Metric]) -> list[Metric]:
-    """Select one row per metric: the mean over seeds and samples if there is one, else the first row."""
-    chosen: dict[tuple[str, ...], Metric] = {}
-    for metric in metrics:
-        key = (metric.model, metric.benchmark, metric.variant, metric.parser, metric.category, metric.name)
-        if key not in chosen or metric.seed is None:
-            chosen[key] = metric
-    return list(chosen.values())

@@ -67,7 +67,7 @@ def measure(
     Notes
     -----
     With several seeds or samples, rows without them follow: means over all of them, undefined if the metric of any
-    is. `headline` selects them.
+    is. `MetricIndex` selects them.
 
     Raises
     ------

@@ -36,6 +36,22 @@ class Run:
     seeds: Mapping[str, tuple[int, ...]]
     params: Params
 
+    @classmethod
+    def of(cls, params: Params, numbers: MetricIndex, benchmark: str, section: Section) -> Run:
+        """Return what was measured of one benchmark, in the order of params.yaml, scripted baselines after models."""
+        measured = [metric for metric in numbers if metric.benchmark == benchmark]
+        models, variants = {m.model for m in measured}, {m.variant for m in measured}
+        return cls(
+            benchmark=benchmark,
+            section=section,
+            numbers=numbers,
+            models=tuple(sorted((m for m in params.models if m in models), key=lambda m: is_baseline(params, m))),
+            variants=tuple(variant for variant in params.variants(benchmark) if variant in variants),
+            parsers=tuple(params.parsers),
+            seeds={variant: tuple(params.seeds_of(benchmark, variant)) for variant in params.variants(benchmark)},
+            params=params,
+        )
+
     def get(self, model: str, variant: str, parser: str, name: str, category: str = OVERALL) -> Metric | None:
         return self.numbers.get(model, self.benchmark, variant, parser, name, category)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +19,11 @@ from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.files import atomic_path, write_text
 from known_unknowns.files.csv_cells import escape_row
 from known_unknowns.metrics.dual import ANSWERABLE, DUAL, SEPARATOR, combinations
-from known_unknowns.metrics.index import headline, repeat_order
-from known_unknowns.metrics.proportions import ACCURACY, CONSTANT_ANSWER, HIGH_BOUND, RECOGNISED, SHARE
-from known_unknowns.records import OVERALL, UNPARSED, UNUSABLE, Metric
-from known_unknowns.variants.of_benchmark import content_free, removes_options
+from known_unknowns.metrics.index import Lookup, MetricIndex, repeat_order
+from known_unknowns.metrics.proportions import CONSTANT_ANSWER, RECOGNISED
+from known_unknowns.metrics.unusable_replies import Unusable, unusable_of
+from known_unknowns.records import OVERALL, Metric
+from known_unknowns.variants.of_benchmark import content_free
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -43,48 +43,14 @@ HEADLINE_METRICS = (
     ANSWERABLE,
     DUAL,
 )
-"""Metrics of every variant's row in headline.csv, besides the accuracy; a benchmark adds its own
-(`BenchmarkMetrics.headline`)."""
-UNUSABLE_LIMIT = 0.2
-"""A model with a larger share of unusable replies has no rank, no test and no sentence."""
+"""Headline metrics of a variant, besides the accuracy; a benchmark adds its own (`BenchmarkMetrics.headline`)."""
 COLUMNS = (
     *("model", "benchmark", "number", "label", "metric", "variant", "parser", "value", "low", "high"),
     *("n", "denominator", "method", "unusable", "unusable_replies", "caveat"),
 )
 """Columns of the leaderboard. ``n`` counts questions; the denominator of a ratio may be smaller. ``unusable`` is the
 share of unusable replies to these questions."""
-_OF_INTERVAL = ("low", "high", "n", "method")
-_CONSTANT_LABEL = f"{CONSTANT_ANSWER}_label"
-_INTERVALS = {"accuracy": "", ANSWERABLE: f"{ANSWERABLE}_", DUAL: f"{DUAL}_"}
-"""Prefixes of the columns of intervals in the headline table, by metric."""
 _DIGITS = 6
-
-Lookup = Callable[[str, str, str], Metric | None]
-"""Returns the metric of one model and benchmark over all questions, by variant, parser and name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unusable:
-    """Unusable replies to a variant: their share of ``n`` questions, and their number by outcome."""
-
-    variant: str
-    n: int
-    share: float
-    counts: Mapping[str, int]
-
-    @property
-    def replies(self) -> int:
-        return sum(self.counts.values())
-
-    @property
-    def excludes(self) -> bool:
-        """Whether there are too many to rank the model."""
-        return self.share > UNUSABLE_LIMIT
-
-    def text(self) -> str:
-        """Return "100.0% of 300 replies are unusable (290 unparsed, 10 failed)"."""
-        kinds = ", ".join(f"{number:,} {outcome}" for outcome, number in self.counts.items() if number)
-        return f"{self.share:.1%} of {self.n:,} replies are unusable ({kinds})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,39 +106,9 @@ def headline_of(params: Params, benchmark: str, lookup: Lookup) -> list[Headline
         of_parsers = (lookup(variant, p, number.metric) for p in (main_parser(params.parsers), *params.parsers))
         metric = next((metric for metric in of_parsers if metric is not None), None)
         if metric is not None:
-            found.append(HeadlineValue(number, variant, metric, unusable_of(params, benchmark, lookup, variant)))
+            unusable = unusable_of(params, benchmark, lookup, variant, main_parser(params.parsers))
+            found.append(HeadlineValue(number, variant, metric, unusable))
     return found
-
-
-def unusable_of(params: Params, benchmark: str, lookup: Lookup, variant: str) -> Unusable | None:
-    """Return the unusable replies to a variant; of a combination of variants, to the one with the largest share.
-
-    Where the right option is removed, an unparsed reply with a label is wrong, but not unusable (`removes_options`).
-    None if no share was measured.
-    """
-    across = [*combinations(params, benchmark), *registry.get(benchmark).metrics().across_variants]
-    parser, found = main_parser(params.parsers), []
-    for part in next((each.variants for each in across if each.name == variant), (variant,)):
-        measured = {outcome: lookup(part, parser, f"{SHARE}{outcome}") for outcome in UNUSABLE}
-        defined = {name: m for name, m in measured.items() if m is not None and m.value is not None}
-        if not defined:
-            continue
-        shares = {name: m.value or 0.0 for name, m in defined.items()}
-        if part in params.variants(benchmark) and removes_options(params, part):
-            shares[UNPARSED] = _unparsed_without_label(partial(lookup, part, parser), shares)
-        n = max(m.n for m in defined.values())
-        counts = {name: round(share * n) for name, share in shares.items()}
-        found.append(Unusable(part, n, sum(shares.values()), counts))
-    return max(found, key=lambda each: each.share, default=None)
-
-
-def _unparsed_without_label(lookup: Callable[[str], Metric | None], shares: Mapping[str, float]) -> float:
-    """The share of unparsed replies without a label: ``accuracy_high_bound`` counts these, cut and failed ones."""
-    bound, accuracy = (
-        0.0 if (metric := lookup(name)) is None else metric.value or 0.0 for name in (HIGH_BOUND, ACCURACY)
-    )
-    others = sum(share for outcome, share in shares.items() if outcome != UNPARSED)
-    return max(0.0, bound - accuracy - others)
 
 
 def lookup_in(metrics: Iterable[Metric]) -> Lookup:
@@ -242,34 +178,6 @@ def variant_headline(metrics: Iterable[Metric], parser: str, free: Collection[st
     return found
 
 
-def headline_rows(params: Params, metrics: Iterable[Metric]) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the columns and rows of the headline table: one row per model, benchmark, variant and parser.
-
-    ``low``, ``high``, ``n`` and ``method`` are those of the accuracy. A pair of variants has rows of its own, with the
-    two dual accuracies and their intervals in columns that begin with their names; the other columns are empty there.
-    """
-    rows: dict[tuple[str, ...], dict[str, Any]] = {}
-    of_dual = [_INTERVALS[name] + column for name in (ANSWERABLE, DUAL) for column in _OF_INTERVAL]
-    columns = ["model", "benchmark", "variant", "parser", "accuracy", *_OF_INTERVAL, *HEADLINE_METRICS, *of_dual]
-    columns.insert(columns.index(CONSTANT_ANSWER) + 1, _CONSTANT_LABEL)
-    free = {benchmark: content_free(params, benchmark) for benchmark in params.benchmarks}
-    for metric in metrics:
-        known = metric.parser in HEADLINE_PARSERS and metric.name in _headline_metrics(metric.benchmark)
-        if not known or not shows(metric, free.get(metric.benchmark, ())):
-            continue
-        key = (metric.model, metric.benchmark, metric.variant, metric.parser)
-        row = rows.setdefault(key, dict(zip(columns, key, strict=False)) | {"caveat": caveat(params)})
-        row[metric.name] = rounded(metric.value)
-        if metric.name == CONSTANT_ANSWER:
-            row[_CONSTANT_LABEL] = metric.label or ""
-        if (prefix := _INTERVALS.get(metric.name)) is not None:
-            numbers = (rounded(metric.low), rounded(metric.high), metric.n, metric.method)
-            row |= {prefix + column: number for column, number in zip(_OF_INTERVAL, numbers, strict=True)}
-        elif metric.name not in columns:
-            columns.append(metric.name)
-    return [*columns, "caveat"], list(rows.values())
-
-
 def _headline_metrics(benchmark: str) -> tuple[str, ...]:
     declared = registry.get(benchmark)
     own = (*declared.metrics().headline, *(number.metric for number in declared.headline))
@@ -287,7 +195,6 @@ def summarise(
     *,
     out: Path,
     plot: Path,
-    headline_table: Path,
     leaderboard_table: Path,
     models: Path,
 ) -> None:
@@ -303,8 +210,6 @@ def summarise(
         JSON with a short record per model: the numbers of the leaderboard by benchmark.
     plot : Path
         CSV of the benchmarks and their stress tests.
-    headline_table : Path
-        CSV of the headline metrics, one row per model, benchmark, variant and parser.
     leaderboard_table : Path
         CSV of the leaderboard, one row per model, benchmark and headline number, the primary one first.
     models : Path
@@ -313,13 +218,12 @@ def summarise(
     chosen: list[Metric] = []
     rows: list[dict[str, Any]] = []
     for path in metrics:
-        of_path = [metric for metric in headline(tables.read_metrics(path)) if metric.category == OVERALL]
+        of_path = [metric for metric in MetricIndex(tables.read_metrics(path)) if metric.category == OVERALL]
         if of_path:
             rows += leaderboard_rows(params, of_path[0].model, of_path[0].benchmark, of_path)
         chosen += of_path
     chosen.sort(key=_order)
     rows.sort(key=lambda row: (row["benchmark"], row["model"]))
-    write_text(headline_table, _csv(*headline_rows(params, chosen)))
     write_text(leaderboard_table, _csv(COLUMNS, rows))
     of_model = {metric.model: [row for row in rows if row["model"] == metric.model] for metric in chosen}
     records = {model: by_benchmark(own) for model, own in of_model.items()}

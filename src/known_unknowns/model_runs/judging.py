@@ -18,11 +18,11 @@ from known_unknowns.config import ModelEntry, Params
 from known_unknowns.config.sections import Judge
 from known_unknowns.edition_files import asked, replies_table
 from known_unknowns.engine import Engine, ScriptedEngine
-from known_unknowns.engines import prices
+from known_unknowns.engines import prices, reference_prompt
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
-from known_unknowns.model_runs import lazy_engine, probe, reference_prompt
+from known_unknowns.model_runs import lazy_engine, probe
 from known_unknowns.records import UNPARSED, AnsweredTurn, Cell, Question, Reply, Turn
 from known_unknowns.scoring.dialogues import read_turns
 from known_unknowns.scoring.judge import judge_turn, parse_judgement, prompt_for, without_judge

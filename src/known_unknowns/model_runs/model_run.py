@@ -13,7 +13,7 @@ from known_unknowns.benchmark import registry
 from known_unknowns.config import ModelEntry, Params
 from known_unknowns.edition_files import EditionFiles, asked
 from known_unknowns.engine import Engine, ScriptedEngine
-from known_unknowns.engines import prices
+from known_unknowns.engines import prices, reference_prompt
 from known_unknowns.engines._batch_invariance import recorded_certificate
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.inference import bound_protocols, shards
@@ -22,7 +22,7 @@ from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import Outcome, Protocol, run
 from known_unknowns.inference.shards import Shard
 from known_unknowns.inference.unchanged_turns import check_turns
-from known_unknowns.model_runs import lazy_engine, reference_prompt
+from known_unknowns.model_runs import lazy_engine
 from known_unknowns.records import Cell, Question, Reply
 from known_unknowns.unusable import RETRIED, count, is_failure
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TypeVar
 
-from known_unknowns.benchmark.published import Finding, PublishedCell
+from known_unknowns.benchmark.published import AuditFinding, PublishedCell
 from known_unknowns.comparison.compare import ComparisonRow
 from known_unknowns.comparison.published import load, published
 from known_unknowns.entry_points import AUDITS, of_group
@@ -20,7 +20,7 @@ _Noted = TypeVar("_Noted", PublishedCell, ComparisonRow)
 
 
 @cache
-def findings(benchmark: str) -> tuple[Finding, ...]:
+def findings(benchmark: str) -> tuple[AuditFinding, ...]:
     """Return what the audits find in the published numbers of a benchmark."""
     numbers = published(benchmark)
     return tuple(finding for entry in of_group(AUDITS).values() for finding in entry.load()(numbers))
@@ -31,14 +31,14 @@ def noted(benchmark: str) -> list[PublishedCell]:
     return with_notes(load(benchmark), findings(benchmark))
 
 
-def with_notes(rows: Iterable[_Noted], findings: Sequence[Finding]) -> list[_Noted]:
+def with_notes(rows: Iterable[_Noted], findings: Sequence[AuditFinding]) -> list[_Noted]:
     """Return the rows of one benchmark, with the sentences of their findings appended to their notes."""
-    by_table: dict[str, list[Finding]] = {}
+    by_table: dict[str, list[AuditFinding]] = {}
     for finding in findings:
         by_table.setdefault(finding.table, []).append(finding)
     return [replace(row, note=_note(row, by_table.get(row.table, ()))) for row in rows]
 
 
-def _note(row: PublishedCell | ComparisonRow, findings: Sequence[Finding]) -> str:
+def _note(row: PublishedCell | ComparisonRow, findings: Sequence[AuditFinding]) -> str:
     sentences = [each.finding for each in findings if each.is_on(row.table, row.row, row.column)]
     return " ".join(filter(None, [row.note, *sentences]))

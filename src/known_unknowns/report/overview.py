@@ -18,7 +18,8 @@ from known_unknowns.config import RespondentModel, catalogue
 from known_unknowns.metrics import dual
 from known_unknowns.metrics.proportions import RECOGNISED
 from known_unknowns.metrics.run import Run
-from known_unknowns.metrics.summary import HeadlineValue, Unusable, headline_of, numbers_of
+from known_unknowns.metrics.summary import HeadlineValue, headline_of, numbers_of
+from known_unknowns.metrics.unusable_replies import Unusable
 from known_unknowns.records import Metric
 from known_unknowns.report import charts
 from known_unknowns.report import confidence as confidences

@@ -18,7 +18,7 @@ from known_unknowns.entry_points import AUDIT_SECTIONS, of_group
 from known_unknowns.files import write_text
 from known_unknowns.metrics import unusable_replies
 from known_unknowns.metrics.index import MetricIndex
-from known_unknowns.metrics.run import Run, is_baseline
+from known_unknowns.metrics.run import Run
 from known_unknowns.report import checks as checking
 from known_unknowns.report import (
     confidence,
@@ -123,19 +123,8 @@ def build(
 
 
 def run_of(params: Params, numbers: MetricIndex, benchmark: str) -> Run:
-    """Return what was measured of one benchmark, in the order of params.yaml, scripted baselines after models."""
-    measured = [metric for metric in numbers if metric.benchmark == benchmark]
-    models, variants = {m.model for m in measured}, {m.variant for m in measured}
-    return Run(
-        benchmark=benchmark,
-        section=section(benchmark),
-        numbers=numbers,
-        models=tuple(sorted((m for m in params.models if m in models), key=lambda m: is_baseline(params, m))),
-        variants=tuple(variant for variant in params.variants(benchmark) if variant in variants),
-        parsers=tuple(params.parsers),
-        seeds={variant: tuple(params.seeds_of(benchmark, variant)) for variant in params.variants(benchmark)},
-        params=params,
-    )
+    """Return what was measured of one benchmark, for its section of the report."""
+    return Run.of(params, numbers, benchmark, section(benchmark))
 
 
 def figures_of(run: Run, computed: Sequence[FigureData]) -> list[Figure]:
@@ -198,11 +187,12 @@ def _part(
     return part | {name: mark_baselines(table, shown.baselines) for name, table in found.items()}
 
 
-def _paper_tables(run: Run, compared: Sequence[ComparisonRow], results: Path) -> list[paper_tables.PaperTable]:
+def _paper_tables(run: Run, compared: Sequence[ComparisonRow], results: Path) -> list[paper_tables.HtmlTable]:
     """Return the tables of the benchmark's papers, which its template shows."""
     if not run.section.template:
         return []
-    return paper_tables.paper_tables(run, noted(run.benchmark), released.released_cells(run, results), compared)
+    cells = [*noted(run.benchmark), *released.released_cells(run, results)]
+    return paper_tables.html_tables(run, cells, compared)
 
 
 def _audit(benchmark: str, title: str, environment: Environment) -> Markup:

@@ -22,7 +22,7 @@ from known_unknowns.data.provenance import data_digest
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import summary
-from known_unknowns.metrics.index import headline
+from known_unknowns.metrics.index import MetricIndex
 from known_unknowns.records import OVERALL, Cell, Metric
 from known_unknowns.variants.of_benchmark import content_free
 from known_unknowns.version import __version__
@@ -80,7 +80,7 @@ class ModelResults:
         for benchmark, rows in self._metrics.items():
             if {(m.model, m.benchmark) for m in rows} != {(model, benchmark)}:
                 raise DataError(f"not metrics of {model} on {benchmark}", file=files[benchmark])
-        self._headline = [m for rows in self._metrics.values() for m in headline(rows) if m.category == OVERALL]
+        self._headline = [m for rows in self._metrics.values() for m in MetricIndex(rows) if m.category == OVERALL]
 
     def contents(self) -> RunContents:
         """Return the contents of the model's run, with those of the runs of its benchmarks and cells below it."""

@@ -21,9 +21,10 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.metrics import unusable_replies
 from known_unknowns.metrics.dual import SEPARATOR
-from known_unknowns.metrics.summary import UNUSABLE_LIMIT, main_parser, read_leaderboard
+from known_unknowns.metrics.summary import main_parser, read_leaderboard
+from known_unknowns.metrics.unusable_replies import UNUSABLE_LIMIT
 from known_unknowns.progress import duration
-from known_unknowns.workflow import configuration, job, recorded_failures, run_settings
+from known_unknowns.workflow import configuration, job, run_settings
 from known_unknowns.workflow.opening import mlflow_command, program
 
 STOPPED: list[int] = []
@@ -88,7 +89,7 @@ def shell_prefix(source: Path) -> str:
 def closing_message(params: Params, results: str, seconds: float) -> str:
     """Return the end of a run: the best models, the files, the verdicts, how to open them, how long it took."""
     folder = Path(results)
-    places = {"Report": "report/index.html", "Questions": "report/questions.html", "Tables": "headline.csv"}
+    places = {"Report": "report/index.html", "Questions": "report/questions.html", "Tables": "leaderboard.csv"}
     lines = ["", *_best_models(params, folder)]
     lines += [f"{name:<10} {results}/{path}" for name, path in places.items() if (folder / path).is_file()]
     lines += [f"Replies    {results}/replies/", ""]
@@ -108,7 +109,7 @@ def closing_message(params: Params, results: str, seconds: float) -> str:
 def _without_text(params: Params, results: Path) -> list[str]:
     """Return the number of replies without a text, and what to do about them."""
     command, options = program("known-unknowns"), _options(params, results)
-    found = recorded_failures.describe(params, results, program=command, options=options, limit=UNUSABLE_LIMIT)
+    found = unusable_replies.without_text(params, results, program=command, options=options)
     return _labelled("No text", found)
 
 

@@ -5,10 +5,10 @@ The names of categories and tables are those that the papers print.
 
 from collections.abc import Callable, Iterable, Mapping
 
-from known_unknowns.benchmark.published import Finding, Published
+from known_unknowns.benchmark.published import AuditFinding, Published
 from known_unknowns_audit.papers import actiview, humblebench, mm_upd, mmsap
 
-OF_PAPERS: Mapping[str, Callable[[Published], Iterable[Finding]]] = {
+OF_PAPERS: Mapping[str, Callable[[Published], Iterable[AuditFinding]]] = {
     "actiview": actiview.findings,
     "humblebench": humblebench.findings,
     "mm_upd": mm_upd.findings,

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import correlation
 
-from known_unknowns.benchmark.published import ALL, MODEL, Finding, Published, PublishedCell, cells_by_row
+from known_unknowns.benchmark.published import ALL, MODEL, AuditFinding, Published, PublishedCell, cells_by_row
 from known_unknowns_audit.grim import grim_counts, nearest_percentages
 from known_unknowns_audit.relations import ROUNDING, Derived, inconsistent, weighted_mean
 
@@ -34,7 +34,7 @@ _LEFT_OUT = 2
 _LEAST_MATCHES = 2  # one sum can equal another column's by chance
 
 
-def findings(published: Published) -> Iterator[Finding]:
+def findings(published: Published) -> Iterator[AuditFinding]:
     """Yield the findings on the numbers of this paper."""
     cells = published.cells
     models = [cell for cell in cells if cell.kind == MODEL]
@@ -128,7 +128,7 @@ def _from_scores(cell: PublishedCell, scores: Sequence[tuple[int, int]], n: int)
     return Derived(cell, 100 * sum(right) / n, 0.0, arithmetic, truncation=True)
 
 
-def _questions_left_out(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
+def _questions_left_out(cells: Iterable[PublishedCell]) -> Iterator[AuditFinding]:
     """Flag rows of Tables 8 to 12 whose percentages are of fewer questions, if the averages of the types are too."""
     types = [one for one in type_averages(cells) if one.is_consistent]
     for (table, name), row in cells_by_row(cells).items():
@@ -137,7 +137,7 @@ def _questions_left_out(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
         if fewer and sum(one.cell.key[:2] == (table, name) for one in types) == len(_types(row)):
             asked, everything = sum(n for _, n in scores.values()), sum(_questions(row[part]) for part in scores)
             first = next(iter(row.values()))
-            yield Finding(
+            yield AuditFinding(
                 first.benchmark,
                 table,
                 name,
@@ -153,7 +153,7 @@ def _right(cell: PublishedCell) -> int:
     return round(cell.value * _questions(cell) / 100)
 
 
-def _sub_classes_of_another_pipeline(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
+def _sub_classes_of_another_pipeline(cells: Iterable[PublishedCell]) -> Iterator[AuditFinding]:
     """Flag rows of Tables 9 to 12 whose sum is the next pipeline's in Table 2, if this holds for several of a model."""
     rows = cells_by_row(cells)
     shifting = list(BY_CLASS.items())[1:]
@@ -167,7 +167,7 @@ def _sub_classes_of_another_pipeline(cells: Iterable[PublishedCell]) -> Iterator
                     found.append((row, right, column, following))
         for row, right, column, following in found if len(found) >= _LEAST_MATCHES else ():
             first, n = next(iter(row.values())), _questions(whole[column])
-            yield Finding(
+            yield AuditFinding(
                 first.benchmark,
                 first.table,
                 first.row,
@@ -180,7 +180,7 @@ def _sub_classes_of_another_pipeline(cells: Iterable[PublishedCell]) -> Iterator
             )
 
 
-def _people(published: Published) -> Iterator[Finding]:
+def _people(published: Published) -> Iterator[AuditFinding]:
     """Check Table 4: percentages of the 60 questions, and the means of the six people."""
     rows = {name: row for (_, name), row in published.rows("Table 4").items()}
     people = [row for name, row in rows.items() if name != "Average"]
@@ -197,17 +197,19 @@ def _people(published: Published) -> Iterator[Finding]:
         yield from inconsistent([_mean(cell, [(score, 1) for score in scores])], text)
 
 
-def _no_count(cell: PublishedCell, n: int, of: str) -> Finding:
+def _no_count(cell: PublishedCell, n: int, of: str) -> AuditFinding:
     below, above = nearest_percentages(cell.printed, n)
     nearest = min((below, above), key=lambda count: abs(100 * count / n - cell.value))
-    return Finding.of(
+    return AuditFinding.of(
         cell,
         f"No count of the {n:,} {of} gives it; the nearest is {100 * nearest / n:.{cell.decimals}f}.",
         f"{below:,} / {n:,} = {100 * below / n:.3f}% and {above:,} / {n:,} = {100 * above / n:.3f}%",
     )
 
 
-def _recalls_below_their_minimum(cells: Iterable[PublishedCell], annotated: int, from_zero: int) -> Iterator[Finding]:
+def _recalls_below_their_minimum(
+    cells: Iterable[PublishedCell], annotated: int, from_zero: int
+) -> Iterator[AuditFinding]:
     """Flag recalls that are too small for the mean number of views in use (#view).
 
     Views that are not in use can all be annotated at most. With u views in use over all questions, at least
@@ -232,10 +234,10 @@ def _recalls_below_their_minimum(cells: Iterable[PublishedCell], annotated: int,
                     f" Numbering the used views from 0 and the annotated ones from 1 gives {from_zero} of "
                     f"{annotated}, as printed."
                 )
-            yield Finding.of(recall, text, f"{arithmetic}; printed {recall.printed}")
+            yield AuditFinding.of(recall, text, f"{arithmetic}; printed {recall.printed}")
 
 
-def _impossible_recalls(cells: Iterable[PublishedCell], annotated: int) -> Iterator[Finding]:
+def _impossible_recalls(cells: Iterable[PublishedCell], annotated: int) -> Iterator[AuditFinding]:
     """Flag recalls that are no whole number of the annotated views."""
     for cell in cells:
         if cell.metric == _RECALL and not any(
@@ -244,14 +246,14 @@ def _impossible_recalls(cells: Iterable[PublishedCell], annotated: int) -> Itera
             yield _no_count(cell, annotated, "annotated views")
 
 
-def _views_without_clues(published: Published, annotated: int) -> Iterator[Finding]:
+def _views_without_clues(published: Published, annotated: int) -> Iterator[AuditFinding]:
     """Flag the mean number of views with clues: it counts all four views of questions without a clue in any view."""
     without = int(published.facts["questions_without_clues"].value)
     for column, cell in published.row("Appendix A.3", "Views with clues per question").items():
         questions = published.row("Appendix A.3", "Questions")[column]
         value = (annotated - _VIEWS * without) / questions.value
         if abs(value - cell.value) > cell.half_unit + ROUNDING:
-            yield Finding.of(
+            yield AuditFinding.of(
                 cell,
                 f"It counts all four views of the {without} questions that have no clue in any view; without them it "
                 f"is {value:.2f}.",
@@ -260,7 +262,7 @@ def _views_without_clues(published: Published, annotated: int) -> Iterator[Findi
             )
 
 
-def _backbones(published: Published) -> Iterator[Finding]:
+def _backbones(published: Published) -> Iterator[AuditFinding]:
     """Flag models of Table 6 that are named after another language model than the one that the table has."""
     families = ("llama3", "vicuna")
     for row, (backbone, _) in published.facts["backbones"].value.items():
@@ -268,7 +270,7 @@ def _backbones(published: Published) -> Iterator[Finding]:
             if family in _plain(row) and family not in _plain(backbone):
                 text = "The model is named after another language model."
                 arithmetic = f"the name {row} against the LLM backbone {backbone}"
-                yield Finding(published.benchmark, "Table 6", row, "LLM Backbone", backbone, text, arithmetic)
+                yield AuditFinding(published.benchmark, "Table 6", row, "LLM Backbone", backbone, text, arithmetic)
 
 
 def _plain(name: str) -> str:
@@ -287,7 +289,7 @@ def _by_model(rows: Mapping[tuple[str, str], TableRow]) -> dict[str, TableRow]:
 _IN_CAPTION = ("Zooming", "Shifting-R", "Shifting-M", "Shifting-H")
 
 
-def text_findings(published: Published) -> Iterator[Finding]:
+def text_findings(published: Published) -> Iterator[AuditFinding]:
     """Yield the findings on statements of the text."""
     rows = cells_by_row(cell for cell in published.cells if cell.kind == MODEL)
     overall = [row for (table, _), row in rows.items() if table in ("Table 2", "Table 7")]
@@ -302,7 +304,7 @@ def text_findings(published: Published) -> Iterator[Finding]:
     yield from _gaps_of_difficulty(published)
 
 
-def _caption_of_table_7(published: Published) -> Iterator[Finding]:
+def _caption_of_table_7(published: Published) -> Iterator[AuditFinding]:
     """Flag the average of Table 7: its caption leaves one of its columns out."""
     rows = [row for row in published.rows("Table 7").values() if "AVG" in row]
     without = [weighted_mean(row["AVG"], [(row[name], 1.0) for name in _IN_CAPTION], truncation=True) for row in rows]
@@ -312,7 +314,7 @@ def _caption_of_table_7(published: Published) -> Iterator[Finding]:
             f"The caption leaves Shifting-E out of the average, but {len(odd)} of {len(rows)} rows do not follow then."
         )
         first = odd[0]
-        yield Finding(
+        yield AuditFinding(
             published.benchmark,
             "Table 7",
             ALL,
@@ -323,7 +325,7 @@ def _caption_of_table_7(published: Published) -> Iterator[Finding]:
         )
 
 
-def _below_random_choice(published: Published, overall: Sequence[TableRow]) -> Iterator[Finding]:
+def _below_random_choice(published: Published, overall: Sequence[TableRow]) -> Iterator[AuditFinding]:
     """Flag averages below random choice: Section 5 says that all models exceed it, and Appendix F confirms it."""
     chance = published.row("Section 5, data", "Random choice").get("ActiView")
     for row in overall if chance is not None else ():
@@ -333,12 +335,12 @@ def _below_random_choice(published: Published, overall: Sequence[TableRow]) -> I
                 "conclusions Table 7 preserves by Appendix F."
             )
             arithmetic = f"{row['AVG'].printed} < {chance.printed}; Zooming is {row['Zooming'].printed}"
-            yield Finding.of(row["AVG"], text, arithmetic)
+            yield AuditFinding.of(row["AVG"], text, arithmetic)
 
 
 def _unnamed_exceptions(
     published: Published, overall: Sequence[TableRow], selection: Sequence[TableRow]
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     """Flag models that are an exception as well as those that the text names as the only ones."""
     facts = published.facts
     single, helped = facts["single_image_models"].value, tuple(facts["zooming_helps"].value)
@@ -350,7 +352,7 @@ def _unnamed_exceptions(
                 f"By Appendix F.1, single-image models except {' and '.join(helped)} do not reach their full-image "
                 "accuracy by zooming."
             )
-            yield Finding.of(row["Zooming"], text, f"{row['Zooming'].printed} > {row['Full image'].printed}")
+            yield AuditFinding.of(row["Zooming"], text, f"{row['Zooming'].printed} > {row['Full image'].printed}")
     for row in selection:
         given, chosen = row["ACC_GT"], row["Zooming ACC_QA"]
         if given.value < chosen.value and given.model not in facts["annotated_views_hurt"].value:
@@ -358,10 +360,10 @@ def _unnamed_exceptions(
             elsewhere = zooming.get(given.model)
             if elsewhere is not None and elsewhere.value <= given.value:
                 text += f"; with the zooming of {elsewhere.table} it is not ({elsewhere.printed})"
-            yield Finding.of(given, f"{text}.", f"{given.printed} < {chosen.printed}")
+            yield AuditFinding.of(given, f"{text}.", f"{given.printed} < {chosen.printed}")
 
 
-def _not_the_best(published: Published, rows: Sequence[TableRow]) -> Iterator[Finding]:
+def _not_the_best(published: Published, rows: Sequence[TableRow]) -> Iterator[AuditFinding]:
     """Flag the model that the text calls the best in one type of questions, if it is the best in another type only."""
     best = published.facts["best_in_type_one"].value
     leaders: dict[str, list[PublishedCell]] = {}
@@ -374,7 +376,7 @@ def _not_the_best(published: Published, rows: Sequence[TableRow]) -> Iterator[Fi
     better = [cell for cell in named[1] if cell.model != best]
     led = [average for average, cells in others if all(cell.model == best for cell in cells)]
     if better and led:
-        yield Finding(
+        yield AuditFinding(
             published.benchmark,
             "Appendix F.2",
             best,
@@ -386,7 +388,7 @@ def _not_the_best(published: Published, rows: Sequence[TableRow]) -> Iterator[Fi
         )
 
 
-def _differences(published: Published) -> Iterator[Finding]:
+def _differences(published: Published) -> Iterator[AuditFinding]:
     """Flag cells of Table 14, 15 and others whose difference is not the printed one."""
     for printed, of, less in published.facts["differences"].value:
         first, second = (published.row(table, row).get(column) for table, row, column in (of, less))
@@ -399,12 +401,12 @@ def _differences(published: Published) -> Iterator[Finding]:
                 yield from _difference(described[column], joined[column], printed)
 
 
-def _difference(first: PublishedCell, second: PublishedCell, printed: str) -> Iterator[Finding]:
+def _difference(first: PublishedCell, second: PublishedCell, printed: str) -> Iterator[AuditFinding]:
     value = first.value - second.value
     half_unit = 0.5 * 10 ** -len(printed.partition(".")[2]) if "." in printed else second.half_unit
     if abs(value - float(printed)) > first.half_unit + second.half_unit + half_unit + ROUNDING:
         arithmetic = f"{first.printed} - {second.printed} = {value:.2f}; printed {printed}"
-        yield Finding.of(first, f"The printed difference of {printed} is {value:.2f}.", arithmetic)
+        yield AuditFinding.of(first, f"The printed difference of {printed} is {value:.2f}.", arithmetic)
 
 
 def _described(published: Published, model: str) -> tuple[TableRow, TableRow]:
@@ -415,7 +417,7 @@ def _described(published: Published, model: str) -> tuple[TableRow, TableRow]:
     return descriptions, joined
 
 
-def _splits_of_another_accuracy(published: Published) -> Iterator[Finding]:
+def _splits_of_another_accuracy(published: Published) -> Iterator[AuditFinding]:
     """Flag averages of Table 14 that change their order with the accuracies of Table 7 (Appendix G.1)."""
     row, whole = (published.row(table, "LLaVA-1.6 13B") for table in ("Table 14", "Table 7"))
     four, last = row.get("4 splits, AVG"), row.get("16 splits, AVG")
@@ -424,7 +426,7 @@ def _splits_of_another_accuracy(published: Published) -> Iterator[Finding]:
     value = (whole["Zooming"].value + whole["Shifting-R"].value) / 2
     if (last.value > value) != (last.value > four.value):
         change, printed_change = last.value - value, last.value - four.value
-        yield Finding.of(
+        yield AuditFinding.of(
             four,
             f"With Table 7's accuracies it is {value:.2f}; 16 splits then change it by {change:+.2f}, not by "
             f"{printed_change:+.2f} (Appendix G.1).",
@@ -433,7 +435,7 @@ def _splits_of_another_accuracy(published: Published) -> Iterator[Finding]:
         )
 
 
-def _descriptions(published: Published) -> Iterator[Finding]:
+def _descriptions(published: Published) -> Iterator[AuditFinding]:
     """Flag Table 15 if descriptions do not lower both accuracies of most models (Section 5, Appendix G.3)."""
     models = published.facts["differences_of_descriptions"].value
     pairs = {model: _described(published, model) for model in models}
@@ -449,7 +451,7 @@ def _descriptions(published: Published) -> Iterator[Finding]:
             f"Section 5 and Appendix G.3 see drops on both for most models; of {len(changes)} models, zooming drops "
             f"for {zooming}, shifting for {shifting}, and both for {len(both)}."
         )
-        yield Finding(
+        yield AuditFinding(
             published.benchmark,
             "Table 15",
             ALL,
@@ -460,7 +462,7 @@ def _descriptions(published: Published) -> Iterator[Finding]:
         )
 
 
-def _recall_and_accuracy(published: Published) -> Iterator[Finding]:
+def _recall_and_accuracy(published: Published) -> Iterator[AuditFinding]:
     """Flag Table 13 if accuracy falls with the recall of views in a pipeline (Appendix F.3 says that it rises)."""
     rows = published.rows("Table 13").values()
     correlations = {}
@@ -471,7 +473,7 @@ def _recall_and_accuracy(published: Published) -> Iterator[Finding]:
             correlations[pipeline] = correlation(*zip(*pairs, strict=True))
     if any(value < 0 for value in correlations.values()):
         values = " and ".join(f"{value:+.2f} in {pipeline}" for pipeline, value in correlations.items())
-        yield Finding(
+        yield AuditFinding(
             published.benchmark,
             "Appendix F.3",
             ALL,
@@ -482,7 +484,7 @@ def _recall_and_accuracy(published: Published) -> Iterator[Finding]:
         )
 
 
-def _gaps_of_difficulty(published: Published) -> Iterator[Finding]:
+def _gaps_of_difficulty(published: Published) -> Iterator[AuditFinding]:
     """Flag models that the text names for a gap of about 10 from Shifting-E to -H, if they rise (Appendix F.2)."""
     easy, hard = published.rows("Table 10"), published.rows("Table 12")
     after = {row: cells for (_, row), cells in hard.items()}
@@ -492,7 +494,7 @@ def _gaps_of_difficulty(published: Published) -> Iterator[Finding]:
         for column in ("Type I AVG", "Type II AVG"):
             first, last = cells[column], after[row][column]
             if last.value > first.value:
-                yield Finding(
+                yield AuditFinding(
                     published.benchmark,
                     "Appendix F.2",
                     row,

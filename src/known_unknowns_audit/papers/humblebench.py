@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import sqrt
 
-from known_unknowns.benchmark.published import ALL, PERCENT, Finding, Published
+from known_unknowns.benchmark.published import ALL, PERCENT, AuditFinding, Published
 from known_unknowns_audit.relations import Derived, inconsistent
 
 _SHARES = "HumbleBench-E logs"
 
 
-def findings(published: Published) -> Iterator[Finding]:
+def findings(published: Published) -> Iterator[AuditFinding]:
     """Yield the findings on the numbers of this paper."""
     yield from _exact_replies(published)
     yield from _balance(published)
@@ -22,13 +22,13 @@ def findings(published: Published) -> Iterator[Finding]:
     yield from _noise(published)
 
 
-def _balance(published: Published) -> Iterator[Finding]:
+def _balance(published: Published) -> Iterator[AuditFinding]:
     """Compare the most frequent right option with random guessing, the baseline of Sections 3.1 and 3.2."""
     shares = [cell for cell in published.cells if cell.table == "Figure 2" and cell.unit == PERCENT]
     (guess,) = published.row("Section 3.2, random guess", "Random guess").values()
     most = max(shares, key=lambda cell: cell.value)
     if most.value - guess.value > most.half_unit + guess.half_unit:
-        yield Finding.of(
+        yield AuditFinding.of(
             most,
             f"Section 2 calls the options A to D relatively balanced; always answering {most.row} is right in "
             f"{most.printed}% of the questions, random guessing in {guess.printed}%.",
@@ -37,7 +37,7 @@ def _balance(published: Published) -> Iterator[Finding]:
         )
 
 
-def _exact_replies(published: Published) -> Iterator[Finding]:
+def _exact_replies(published: Published) -> Iterator[AuditFinding]:
     """Compare Figure 4 with its definition: E is the only right option, so that the accuracy is the share of E."""
     shares = {row: next(iter(cells.values())) for (_, row), cells in published.rows(_SHARES).items()}
     figure = {row: next(iter(cells.values())) for (_, row), cells in published.rows("Figure 4").items()}
@@ -50,7 +50,7 @@ def _exact_replies(published: Published) -> Iterator[Finding]:
             by_share = 1 + sum(one.value > share.value for one in shares.values())
             as_plotted = 1 + sum(one.value > cell.value for one in figure.values())
             exact, parsed = (round(one.value * n / 100) for one in (cell, share))
-            yield Finding.of(
+            yield AuditFinding.of(
                 cell,
                 f"Only replies that are exactly “E” are counted. The letter parser of Table 3 gives {share.printed}%.",
                 f"about {parsed:,} of {n:,} replies are parsed as E ({share.printed}%), about {exact:,} are exactly "
@@ -59,7 +59,7 @@ def _exact_replies(published: Published) -> Iterator[Finding]:
             )
 
 
-def _chance(published: Published) -> Iterator[Finding]:
+def _chance(published: Published) -> Iterator[AuditFinding]:
     """Recompute the accuracy of guessing on HumbleBench-E: one option is removed unless the label is E."""
     (cell,) = published.row("Section 3.2, random guess", "Random guess").values()
     (refusals,) = published.row("overall.log, implied", "questions labelled E").values()
@@ -74,11 +74,11 @@ def _chance(published: Published) -> Iterator[Finding]:
     yield from inconsistent([Derived(cell, value, 0.0, arithmetic)], text)
 
 
-def _noise(published: Published) -> Iterator[Finding]:
+def _noise(published: Published) -> Iterator[AuditFinding]:
     """Compare the distribution that the name states with that of Algorithm 1."""
     n = published.facts["grey values of the noise"].value
     kurtosis = -6 / 5 * (n**2 + 1) / (n**2 - 1)
-    yield Finding(
+    yield AuditFinding(
         published.benchmark,
         "Algorithm 1",
         ALL,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from known_unknowns.benchmark.published import Finding, Published, PublishedCell
+from known_unknowns.benchmark.published import AuditFinding, Published, PublishedCell
 
 
-def findings(published: Published) -> Iterator[Finding]:
+def findings(published: Published) -> Iterator[AuditFinding]:
     """Yield the findings on the numbers of this paper."""
     for row in published.rows("Table 3").values():
         subsets = [column.removesuffix(" Dual") for column in row if column.endswith(" Dual")]
@@ -19,9 +19,9 @@ def findings(published: Published) -> Iterator[Finding]:
             yield from _dual(*(row[f"{subset} {name}"] for name in ("Dual", "Standard", "UPD")))
 
 
-def _dual(dual: PublishedCell, standard: PublishedCell, upd: PublishedCell) -> Iterator[Finding]:
+def _dual(dual: PublishedCell, standard: PublishedCell, upd: PublishedCell) -> Iterator[AuditFinding]:
     """Compare a dual accuracy with its parts: as many pairs at least are right twice."""
     least = standard.value + upd.value - 100
     if dual.value < least - dual.half_unit - standard.half_unit - upd.half_unit:
         text = f"Lower than its parts allow, {standard.printed} (standard) and {upd.printed} (UPD)."
-        yield Finding.of(dual, text, f"{standard.printed} + {upd.printed} - 100 = {least:.1f} > {dual.printed}")
+        yield AuditFinding.of(dual, text, f"{standard.printed} + {upd.printed} - 100 = {least:.1f} > {dual.printed}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from known_unknowns.benchmark.published import ALL, Finding, Published, PublishedCell
+from known_unknowns.benchmark.published import ALL, AuditFinding, Published, PublishedCell
 from known_unknowns_audit.checks import distribution, is_possible_spread
 from known_unknowns_audit.grim import grim_counts
 from known_unknowns_audit.relations import Derived, inconsistent, product, rounding_error
@@ -22,7 +22,7 @@ _MEANS = 0.05
 """In points: the mean of five products may differ this much from the product of two means if runs differ by a point."""
 
 
-def findings(published: Published) -> Iterator[Finding]:
+def findings(published: Published) -> Iterator[AuditFinding]:
     """Yield the findings on the numbers of this paper."""
     yield from _rates(published)
     yield from inconsistent(_scores_of_first(published), "Answer Rate and Answer Acc of Table 2 give {}.")
@@ -32,7 +32,7 @@ def findings(published: Published) -> Iterator[Finding]:
     yield from _statements(published)
 
 
-def _rates(published: Published) -> Iterator[Finding]:
+def _rates(published: Published) -> Iterator[AuditFinding]:
     """Compare Table 2 with Table 1 (Equations 1, 2, 3, 5 and 6 of the final version)."""
     for (_, name), rates in published.rows("Table 2").items():
         scores = published.row("Table 1", name)
@@ -44,7 +44,7 @@ def _rates(published: Published) -> Iterator[Finding]:
             )
             value = rate.value * accuracy.value / 100
             if abs(value - score.value) > _MEANS:
-                yield Finding.of(
+                yield AuditFinding.of(
                     accuracy,
                     f"Times the Answer Rate of {rate.printed} it is {value:.2f}; Table 1 has {score.printed}.",
                     f"{rate.printed} x {accuracy.printed} / 100 = {value:.2f}, against score_kk = {score.printed}",
@@ -54,7 +54,7 @@ def _rates(published: Published) -> Iterator[Finding]:
         yield from inconsistent([beyond], "All refusals are right here: Table 2's Answer Rate leaves {}.")
 
 
-def _more_than_refused(score: PublishedCell, rate: PublishedCell) -> Iterator[Finding]:
+def _more_than_refused(score: PublishedCell, rate: PublishedCell) -> Iterator[AuditFinding]:
     """Flag a score_ku above all refusals, which the Answer Rate leaves; name the count that gives both numbers."""
     refused = _refused(score, rate)
     if refused.value >= score.value - refused.tolerance:
@@ -88,7 +88,7 @@ def _scores_of_first(published: Published) -> Iterator[Derived]:
         yield _refused(row[BEYOND], rates[f"{BEYOND} Answer Rate"])
 
 
-def _unknown_knowns(published: Published) -> Iterator[Finding]:
+def _unknown_knowns(published: Published) -> Iterator[AuditFinding]:
     """Compare Table 4 with Equation 8, which divides by all questions, and with Tables 2 and 1 (Equation 2)."""
     rates, scores = (
         {next(iter(row.values())).model: row for row in published.rows(table).values()}
@@ -111,7 +111,7 @@ def _unknown_knowns(published: Published) -> Iterator[Finding]:
             yield from inconsistent([derived], "Table 4's refusals and rate give {}.")
         known = rate.value / 100 * n
         if known > refusals.value:
-            yield Finding.of(
+            yield AuditFinding.of(
                 rate,
                 f"Equation 8 divides by all {n} questions, but {known:.1f} known ones would be more than the "
                 f"{refusals.printed} refusals; it is a share of the refusals.",
@@ -120,7 +120,7 @@ def _unknown_knowns(published: Published) -> Iterator[Finding]:
             )
 
 
-def _spreads(published: Published) -> Iterator[Finding]:
+def _spreads(published: Published) -> Iterator[AuditFinding]:
     """Compare the numbers after ± of the first preprint with what its text calls them, and Total's with the parts'."""
     fact = published.facts["spread of the first preprint"]
     for table in (FIRST_SCORES, FIRST_RATES):
@@ -133,7 +133,7 @@ def _spreads(published: Published) -> Iterator[Finding]:
         if cells and possible[fact.value] < len(cells):
             best = max(possible, key=lambda name: possible[name])
             shown = ", ".join(f"{name} in {n} of {len(cells)} cells" for name, n in possible.items())
-            yield Finding(
+            yield AuditFinding(
                 published.benchmark,
                 table,
                 ALL,
@@ -148,10 +148,10 @@ def _spreads(published: Published) -> Iterator[Finding]:
         most = sum((part.questions or 0) * ((part.spread or 0) + part.half_unit) for part in parts) / whole
         if (row["Total"].spread or 0) - row["Total"].half_unit > most:
             text = "The standard deviation is larger than those of the subsets allow."
-            yield Finding.of(row["Total"], text, f"at most the weighted sum of those of the subsets, {most:.2f}")
+            yield AuditFinding.of(row["Total"], text, f"at most the weighted sum of those of the subsets, {most:.2f}")
 
 
-def _data(published: Published) -> Iterator[Finding]:
+def _data(published: Published) -> Iterator[AuditFinding]:
     """Check the shares of sub-tasks and of labels, and the number of sub-tasks."""
     figure = [cell for cell in published.cells if cell.table == _FIGURE]
     for subset in SUBSETS:
@@ -168,21 +168,21 @@ def _data(published: Published) -> Iterator[Finding]:
     drawn = [cell.row for cell in figure if cell.category == BASIC]
     if first.value != len(drawn):
         text = f"The overview figure has {len(drawn)} types of {BASIC}."
-        yield Finding.of(first, text, f"{len(drawn)} shares: {', '.join(drawn)}; printed {first.printed}")
+        yield AuditFinding.of(first, text, f"{len(drawn)} shares: {', '.join(drawn)}; printed {first.printed}")
 
 
-def _statements(published: Published) -> Iterator[Finding]:
+def _statements(published: Published) -> Iterator[AuditFinding]:
     """Compare what Section 4.3 states on the models with Table 1."""
     closed = published.facts["closed models"].value
     text = {cell.row: cell for cell in published.cells if cell.table == "Section 4.3"}
     others = text["Closed-source models besides the best"]
     if others.value != len(closed) - 1:
         sentence = f"Table 1 marks {len(closed)} closed-source models, so that {len(closed) - 1} are left."
-        yield Finding.of(others, sentence, f"{len(closed)} - 1 = {len(closed) - 1}: {', '.join(closed)}")
+        yield AuditFinding.of(others, sentence, f"{len(closed)} - 1 = {len(closed) - 1}: {', '.join(closed)}")
     scores = {row: cells[f"{BEYOND} score_ku"] for (_, row), cells in published.rows("Table 1").items()}
     for group in ("Open-source models", "Closed-source models"):
         of_group = [cell for row, cell in scores.items() if (row in closed) == (group == "Closed-source models")]
         largest = max(of_group, key=lambda cell: cell.value)
         if largest.value > text[group].value + text[group].half_unit:
             sentence = f"Table 1 has {largest.printed} for {largest.row}."
-            yield Finding.of(text[group], sentence, f"{largest.printed} > {text[group].printed}")
+            yield AuditFinding.of(text[group], sentence, f"{largest.printed} > {text[group].printed}")

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.published import ALL, Finding, Published
+from known_unknowns.benchmark.published import ALL, AuditFinding, Published
 from known_unknowns.comparison.published import published, read
 from known_unknowns.errors import DataError
 from known_unknowns.report.audit_notes import with_notes
@@ -190,7 +190,7 @@ def test_implied_values(tmp_path):
     assert weighted_mean(one["All"], [(runs[0], 100), (runs[1], 200)]).tolerance == pytest.approx(0.015)
 
 
-def overall(published: Published) -> list[Finding]:
+def overall(published: Published) -> list[AuditFinding]:
     derived = [
         weighted_mean(row["All"], [(row["Red"], 100), (row["Blue"], 200)]) for row in published.rows("Table 1").values()
     ]
@@ -291,7 +291,7 @@ issues:
 
 def test_findings_with_one_cause_are_one_issue(tmp_path):
     published = toy(tmp_path, ISSUES.format(changes="conclusion"))
-    of = {cell.key[1:]: Finding.of(cell, f"{cell.row} is odd.", "1 + 1 = 3") for cell in published.cells}
+    of = {cell.key[1:]: AuditFinding.of(cell, f"{cell.row} is odd.", "1 + 1 = 3") for cell in published.cells}
     issues = grouped(published, [of["One", "Red"], of["Two", "Red"], of["Three", "All"], of["Two", "All"]])
     assert [(issue.issue, issue.changes, issue.cause, len(issue.findings)) for issue in issues] == [
         ("The red ones are wrong.", "conclusion", "They are blue.", 1),
@@ -312,10 +312,10 @@ def test_a_source_without_the_version_of_the_paper_is_an_error(tmp_path):
 
 def test_findings_become_notes(tmp_path):
     published = toy(tmp_path)
-    on_cell = Finding.of(published.cells[0], "It is odd.", "1 + 1 = 3")
-    on_row = Finding("toy", "Table 1", "Two", ALL, "70.00 60.00 75.00", "All of it is odd.", "1 + 1 = 3")
-    on_column = Finding("toy", "Table 1", ALL, "Red", "50.00", "So is its column.", "1 + 1 = 3")
-    elsewhere = Finding("toy", "Table 2", ALL, ALL, "50.00", "Not here.", "1 + 1 = 3")
+    on_cell = AuditFinding.of(published.cells[0], "It is odd.", "1 + 1 = 3")
+    on_row = AuditFinding("toy", "Table 1", "Two", ALL, "70.00 60.00 75.00", "All of it is odd.", "1 + 1 = 3")
+    on_column = AuditFinding("toy", "Table 1", ALL, "Red", "50.00", "So is its column.", "1 + 1 = 3")
+    elsewhere = AuditFinding("toy", "Table 2", ALL, ALL, "50.00", "Not here.", "1 + 1 = 3")
     noted = with_notes(published.cells, [on_cell, on_row, on_column, elsewhere])
     notes = {cell.key[1:]: cell.note for cell in noted if cell.note}
     assert notes == {
@@ -350,6 +350,6 @@ def test_the_list_of_all_issues_is_up_to_date():
 
 def test_the_method_of_a_benchmark_adds_findings(tmp_path, monkeypatch):
     numbers = toy(tmp_path, "")
-    own = Finding.of(numbers.cells[0], "The colours are wrong.", "1 = 2")
+    own = AuditFinding.of(numbers.cells[0], "The colours are wrong.", "1 = 2")
     monkeypatch.setattr(registry, "get", lambda name: SimpleNamespace(audit=lambda given: [own, own]))
     assert own not in findings(numbers) and findings_on(numbers).count(own) == 1

@@ -16,12 +16,12 @@ import pytest
 from known_unknowns import stopping
 from known_unknowns.config import typed_model
 from known_unknowns.data import provenance
-from known_unknowns.engines import gpus, launched_server, memory_needs
+from known_unknowns.engines import gpus, launched_server, memory_needs, reference_prompt
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.inference import runner
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
-from known_unknowns.model_runs import lazy_engine, reference_prompt
+from known_unknowns.model_runs import lazy_engine
 from known_unknowns.model_runs.probe import probe
 from known_unknowns.records import Cell
 from tests.factories import question

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from known_unknowns.engine import RendersReference
-from known_unknowns.engines.endpoint import reference
+from known_unknowns.engines import reference_prompt
+from known_unknowns.engines.endpoint import server_prompt
 from known_unknowns.errors import ConfigError
-from known_unknowns.model_runs import reference_prompt
 from tests.servers.client import engine, turn
 from tests.servers.endpoint import Endpoint, Response, completion, error
 
@@ -84,7 +84,7 @@ def test_what_llama_cpp_renders():
     ids=["status 500", "a page", "a list", "an object", "cut", "hangs", "redirect"],
 )
 def test_a_server_that_tells_nothing_is_no_error(page, monkeypatch):
-    monkeypatch.setattr(reference, "_SECONDS", 2.0)
+    monkeypatch.setattr(server_prompt, "_SECONDS", 2.0)
     found = record({"/version": page, "/props": page})
     assert (found["text"], found["rendered"], found["versions"]["server"]) == (SENT, None, None)
 

@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from known_unknowns.engine import RendersReference
-from known_unknowns.engines._reference import coarse
+from known_unknowns.engines.reference_prompt import coarse
 from known_unknowns.errors import ConfigError
 from tests.unit.engines import tiny
 

@@ -9,7 +9,7 @@ from scipy import stats
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.metrics import AcrossVariants, BenchmarkMetrics, Ratio
 from known_unknowns.metrics import dual
-from known_unknowns.metrics.index import headline
+from known_unknowns.metrics.index import MetricIndex
 from known_unknowns.records import Cell, Question, Reply
 from tests.factories import question
 from tests.unit.metrics.answered import measured, pick
@@ -116,7 +116,7 @@ def test_seeds_that_all_variants_have(tmp_path, hooks):
     mean = pick(metrics, "accuracy", variant="average", seed=None)
     assert values == [3 / 4, 1 / 4]
     assert (mean.value, mean.spread, mean.n) == (pytest.approx(0.5), pytest.approx(0.125**0.5), 2)
-    assert next(m.seed for m in headline(metrics) if m.variant == "average" and m.parser == "robust") is None
+    assert next(m.seed for m in MetricIndex(metrics) if m.variant == "average" and m.parser == "robust") is None
 
 
 def test_a_variant_may_not_have_the_name_of_combined_metrics(tmp_path, monkeypatch):

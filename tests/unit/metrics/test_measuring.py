@@ -16,7 +16,7 @@ from scipy import stats
 from known_unknowns import tables, variants
 from known_unknowns.benchmark.answer_columns import answer_schema
 from known_unknowns.errors import DataError
-from known_unknowns.metrics.index import headline
+from known_unknowns.metrics.index import MetricIndex
 from known_unknowns.metrics.intervals import EQUAL_SEEDS_NOTE
 from known_unknowns.records import Cell, Question, Reply
 from tests.factories import question
@@ -262,7 +262,7 @@ def test_the_mean_over_seeds(tmp_path):
     answered = pick(metrics, "accuracy_answered", seed=None)
     assert (answered.n, answered.denominator) == (120, 120)
     assert all(metric.spread is None for metric in metrics if metric.seed is not None)
-    chosen = headline(metrics)
+    chosen = list(MetricIndex(metrics))
     assert all(metric.seed is None for metric in chosen)
     across = {"same_answer", "content_agreement", "content_kept", "position_kept", "position_alone"}
     assert len([m for m in chosen if m.name not in across]) == sum(metric.seed == 0 for metric in metrics)
@@ -354,7 +354,7 @@ def test_a_number_with_one_possible_value_is_undefined(tmp_path):
 def test_one_seed_has_no_mean(tmp_path):
     metrics = measured(tmp_path, {ORIGINAL: TWELVE})
     assert all(metric.seed == 0 for metric in metrics)
-    assert headline(metrics) == metrics
+    assert list(MetricIndex(metrics)) == metrics
 
 
 PAIRS = st.lists(

@@ -5,7 +5,6 @@ import json
 import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -13,11 +12,9 @@ from known_unknowns import config, tables
 from known_unknowns.cli import app
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
-from known_unknowns.metrics.proportions import constant_answer
 from known_unknowns.metrics.summary import (
     COLUMNS,
     headline_of,
-    headline_rows,
     leaderboard_rows,
     lookup_in,
     numbers_of,
@@ -27,6 +24,7 @@ from known_unknowns.metrics.summary import (
     write_all_metrics,
 )
 from known_unknowns.records import Metric
+from known_unknowns.variants.of_benchmark import content_free
 from tests.factories import params_from
 from tests.paths import ROOT
 
@@ -66,7 +64,7 @@ def summary(tmp_path):
     tables.write_metrics(tmp_path / "m.parquet", first)
     tables.write_metrics(tmp_path / "another.parquet", other)
     files = {"out": tmp_path / "metrics.json", "models": tmp_path / "models", "plot": tmp_path / "plot.csv"}
-    files |= {"headline_table": tmp_path / "headline.csv", "leaderboard_table": tmp_path / "leaderboard.csv"}
+    files["leaderboard_table"] = tmp_path / "leaderboard.csv"
     summarise(params(), [tmp_path / "m.parquet", tmp_path / "another.parquet"], **files)
     return files
 
@@ -212,8 +210,8 @@ def test_a_variant_is_found_by_its_function():
     assert found["dual_accuracy_answerable"] == "original+without" and found["refused"] == "without"
     assert (found["recognised"], found["accuracy"]) == ("empty", "original")
     rows = [metric("accuracy", 0.9, variant="empty"), metric("recognised", 0.5, variant="empty")]
-    (row,) = headline_rows(params_from(raw), rows)[1]
-    assert "accuracy" not in row and row["recognised"] == 0.5
+    shown = variant_headline(rows, "robust", content_free(params_from(raw), "humblebench"))
+    assert {name: each.value for name, each in shown.items()} == {"recognised": 0.5}
 
 
 def test_a_number_of_another_parser_is_used_if_the_main_one_has_none():
@@ -243,25 +241,6 @@ def test_a_sample_says_so():
     assert row["caveat"].endswith("; sample of at most 50 questions of a benchmark")
 
 
-def test_the_headline_table_has_a_row_a_model_variant_and_parser(summary):
-    with summary["headline_table"].open(newline="", encoding="utf-8") as lines:
-        rows = list(csv.DictReader(lines))
-    shown = ("model", "variant", "parser", "accuracy", "low", "high", "n", "method", "exact_refusal_recall")
-    assert [tuple(row[name] for name in shown) for row in rows] == [
-        ("m", "nota_only", "official", "", "", "", "", "", "0.125"),
-        ("m", "nota_only", "robust", "0.4", "0.3", "0.5", "10", "wilson", ""),
-        ("m", "original", "robust", "0.666667", "0.566667", "0.766667", "10", "wilson", ""),
-    ]
-
-
-def test_the_headline_table_names_the_constant_answer():
-    questions = np.array(["A", "C", "C", ""])
-    columns, (row,) = headline_rows(params(), [constant_answer(metric("accuracy", 0.5), questions)])
-    place = columns.index("constant_answer")
-    assert columns[place : place + 2] == ["constant_answer", "constant_answer_label"]
-    assert (row["constant_answer"], row["constant_answer_label"]) == (0.5, "C")
-
-
 def test_the_plot_has_a_row_a_model_and_gaps_where_nothing_was_run(summary):
     assert summary["plot"].read_text(encoding="utf-8").splitlines() == [
         "benchmark,model,original,nota_only,nota_only_exact,noise",
@@ -285,19 +264,3 @@ def test_other_parsers_have_the_accuracy_and_only_the_papers_parser_more():
         *("official.accuracy", "official.exact_refusal_recall", "likelihood.accuracy"),
     ]
     assert variant_headline(rows, "robust", ("original",)) == {}
-
-
-def test_declared_metrics_are_in_the_headline_table():
-    rows = [metric("score_sa", 0.5, benchmark="mmsap", variant="shuffled_options")]
-    columns, (row,) = headline_rows(params(), rows)
-    assert "score_sa" in columns and row["score_sa"] == 0.5
-
-
-def test_a_pair_of_variants_fills_only_its_own_columns():
-    pair = [metric("dual_accuracy", 0.4, variant="original+nota_only"), metric("accuracy", 0.5)]
-    columns, (dual, single) = headline_rows(params(), pair)
-    own = {"dual_accuracy", *(f"dual_accuracy_{part}" for part in ("low", "high", "n", "method"))}
-    assert {name for name in dual if name not in ("model", "benchmark", "variant", "parser", "caveat")} == own
-    assert (dual["dual_accuracy_low"], dual["dual_accuracy_high"], dual["dual_accuracy_n"]) == (0.3, 0.5, 10)
-    assert (single["low"], single["high"], single["n"], single["method"]) == (0.4, 0.6, 10, "wilson")
-    assert not own & set(single) and own <= set(columns)

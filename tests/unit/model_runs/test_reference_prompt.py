@@ -11,10 +11,10 @@ import yaml
 from known_unknowns import json_files
 from known_unknowns.config import load
 from known_unknowns.data.questions import normalise, vary
+from known_unknowns.engines import reference_prompt
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
-from known_unknowns.model_runs import reference_prompt
 from known_unknowns.records import Cell, Reply
 from tests.asked_and_measured import infer
 from tests.factories import published_row, question, write_published

@@ -100,8 +100,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
     )
     leaderboard = made.results / "leaderboard.csv"
     rest = {"out": made.results / "summary.json", "plot": made.results / "plot.csv", "models": made.results / "models"}
-    headline = made.results / "headline.csv"
-    summarise(made.params, made.metrics, headline_table=headline, leaderboard_table=leaderboard, **rest)
+    summarise(made.params, made.metrics, leaderboard_table=leaderboard, **rest)
     return made
 
 

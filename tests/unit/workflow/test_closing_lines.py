@@ -58,7 +58,6 @@ def test_the_most_frequent_unusable_reply_is_quoted(tmp_path: Path, monkeypatch:
     files = {
         "out": "metrics.json",
         "plot": "plot.csv",
-        "headline_table": "h.csv",
         "leaderboard_table": "leaderboard.csv",
     }
     paths = {key: run.results / name for key, name in files.items()}

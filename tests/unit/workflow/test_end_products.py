@@ -12,7 +12,7 @@ from known_unknowns.workflow import end_products
 from known_unknowns.workflow.opening import report_page
 from tests.unit.report.fake_run import params
 
-TABLES = ("headline.csv", "leaderboard.csv", "metrics.json", "models/a.json")
+TABLES = ("leaderboard.csv", "metrics.json", "models/a.json")
 PAGES = ("report/index.html", "report/audit.html", "report/figures/a.svg")
 BROWSER = ("report/questions.html", "report/questions/0a.js")
 

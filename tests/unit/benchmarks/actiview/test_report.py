@@ -12,7 +12,7 @@ from known_unknowns.comparison import ComparisonRow, compare_cells, load
 from known_unknowns.metrics.run import Run
 from known_unknowns.report.data_figures import draw, table_of
 from known_unknowns.report.formatting import Row
-from known_unknowns.report.paper_tables import PaperTable, paper_tables
+from known_unknowns.report.paper_tables import HtmlTable, html_tables
 from known_unknowns_benchmarks.actiview import report
 from known_unknowns_benchmarks.actiview.metrics import AVERAGED
 from known_unknowns_benchmarks.actiview.outcomes import Outcomes, empty_metric
@@ -78,11 +78,11 @@ def compared(made: Run) -> list[ComparisonRow]:
 
 
 @pytest.fixture
-def papers(made: Run, compared: list[ComparisonRow]) -> dict[str, PaperTable]:
-    return {table.name: table for table in paper_tables(made, load("actiview"), [], compared)}
+def papers(made: Run, compared: list[ComparisonRow]) -> dict[str, HtmlTable]:
+    return {table.name: table for table in html_tables(made, load("actiview"), compared)}
 
 
-def row_of(found: PaperTable, *head: str) -> Row:
+def row_of(found: HtmlTable, *head: str) -> Row:
     (row,) = [row for row in (*found.table.rows, *found.table.foot) if (row.heads[0].text, row.heads[0].note) == head]
     return row
 
@@ -92,7 +92,7 @@ def texts(row: Row) -> list[str]:
 
 
 def test_a_model_is_below_its_row_with_the_verdicts_of_the_comparison(
-    run: FakeRun, compared: list[ComparisonRow], papers: dict[str, PaperTable]
+    run: FakeRun, compared: list[ComparisonRow], papers: dict[str, HtmlTable]
 ):
     rows = papers["Table 2"].table.rows
     (place,) = [k for k, row in enumerate(rows) if row.heads[0].text == "GPT-4o"]
@@ -107,7 +107,7 @@ def test_a_model_is_below_its_row_with_the_verdicts_of_the_comparison(
     )  # the average is judged there, and only there
 
 
-def test_table_8_is_by_sub_class_with_chance_and_without_human_accuracy(made: Run, papers: dict[str, PaperTable]):
+def test_table_8_is_by_sub_class_with_chance_and_without_human_accuracy(made: Run, papers: dict[str, HtmlTable]):
     found = papers["Table 8"]
     assert [(g.text, g.span) for g in found.table.groups] == [("Type I", 4), ("Type II", 4), ("Type III", 3)]
     measured = [made.get("uniform", "zooming", "official", "accuracy", c) for c in ("Geo-Loc", "Orient", "Daily-Loc")]
@@ -119,7 +119,7 @@ def test_table_8_is_by_sub_class_with_chance_and_without_human_accuracy(made: Ru
     assert "people" not in [row.heads[0].text for row in found.table.foot]
 
 
-def test_table_13_notes_equation_1_where_it_differs(papers: dict[str, PaperTable]):
+def test_table_13_notes_equation_1_where_it_differs(papers: dict[str, HtmlTable]):
     """The oracle sees every annotated view; numbered from 0, one that is called 4 is never found."""
     row = row_of(papers["Table 13"], "oracle", "this run")
     assert (row.cells[2].text, row.cells[2].note) == ("100.0", "")

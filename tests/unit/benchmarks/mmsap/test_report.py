@@ -8,15 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from known_unknowns.benchmark import registry
-from known_unknowns.benchmark.layout import read_layouts
 from known_unknowns.comparison import compare_cells, load
 from known_unknowns.metrics.index import MetricIndex
 from known_unknowns.metrics.run import Run
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.data_figures import draw
 from known_unknowns.report.figures import our_points
-from known_unknowns.report.paper_tables import PaperTable, paper_table
+from known_unknowns.report.paper_tables import HtmlTable, html_tables
 from known_unknowns.report.section import section
 from known_unknowns.tables import read_metrics
 from known_unknowns_benchmarks.mmsap import report
@@ -127,18 +125,18 @@ def test_no_risk_is_drawn_from_labels_with_little_probability(run: FakeRun, made
 # --- the papers' tables --------------------------------------------------------------------------------------------
 
 
-def table_of(made: Run, name: str, published_rows: dict[str, str]) -> PaperTable:
-    cells = load("mmsap")
+def table_of(made: Run, name: str, published_rows: dict[str, str]) -> HtmlTable:
+    cells = [cell for cell in load("mmsap") if cell.table == name]
     compared = compare_cells(cells, made.numbers, published_rows=published_rows, parsers=made.parsers)
-    layout = read_layouts(registry.get("mmsap").folder)[name]
-    return paper_table(name, layout, made, cells, compared)
+    (found,) = html_tables(made, cells, compared)
+    return found
 
 
-def heads(found: PaperTable) -> list[tuple[str, str]]:
+def heads(found: HtmlTable) -> list[tuple[str, str]]:
     return [(row.heads[0].text, row.heads[0].note) for row in found.table.rows]
 
 
-def row_of(found: PaperTable, *head: str) -> list[str]:
+def row_of(found: HtmlTable, *head: str) -> list[str]:
     (row,) = [row for row, named in zip(found.table.rows, heads(found), strict=True) if named == head]
     return [cell.text for cell in row.cells]
 
@@ -151,9 +149,10 @@ def test_table_1_has_the_papers_rows_and_columns(run: FakeRun, made: Run):
     assert [c.text for c in found.table.columns] == [
         "score_kk", "score_kk", "score_ku", "score_ku", "score_kk", "score_ku", "score_sa"
     ]  # fmt: skip
-    models = [(model, "this run") for model in run.params.models]
-    assert heads(found)[: len(models)] == models
-    assert heads(found)[len(models) :] == [(c.row, "") for c in load("mmsap")[:98:7]]
+    models = ("pocket", "this run")
+    published = [(c.row, "") for c in load("mmsap")[:98:7]]
+    baselines = [(model, "this run") for model in run.params.models if model != "pocket"]
+    assert heads(found) == [models, *published, ("baselines", ""), *baselines]
     assert row_of(found, "GPT-4V", "") == ["63.20", "63.60", "12.06", "77.25", "41.34", "30.54", "71.88"]
     assert row_of(found, "oracle", "this run") == ["100.0", "100.0", "0.0", "100.0", "68.4", "31.6", "100.0"]  # 26/38
 

@@ -19,9 +19,9 @@ import numpy as np
 import openai
 from PIL import Image as Pillow
 
-from known_unknowns.engines._reference import REFERENCE, coarse
 from known_unknowns.engines.endpoint.request import Requester
 from known_unknowns.engines.endpoint.settings import OPENAI
+from known_unknowns.engines.reference_prompt import REFERENCE, coarse
 
 _SECONDS = 10.0
 _API = "/v1"

@@ -1,4 +1,4 @@
-"""The record of how prompts were rendered: <benchmark>.prompt.json beside a journal.
+"""The reference question, and the record of how it was rendered: <benchmark>.prompt.json beside a journal.
 
 A reply's key in the journal has the settings of a model, not what a library makes of them: a chat template or an image
 processor of another version can render another prompt from the same settings. With the first reply, a run therefore
@@ -15,14 +15,33 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from known_unknowns import json_files
 from known_unknowns.engine import Engine, RendersReference, ScriptedEngine
 from known_unknowns.errors import ConfigError
-from known_unknowns.records import facts_text
+from known_unknowns.images import recipe_image
+from known_unknowns.records import Turn, facts_text
 
+REFERENCE = Turn(
+    "reference",
+    "answer",
+    (recipe_image("normal-noise", 448, 336, 1), "What colour is the ball?\nA. Red\nB. Blue\nC. None of the above"),
+    ("A", "B", "C"),
+)
+"""The question. A change makes earlier records differ."""
+_PARTS = 8
 TOLERANCE = 0.01
 """Accepted difference of a mean or a standard deviation of pixels, which are about 1. Rounding causes less."""
 _LONGEST = 200
+
+
+def coarse(pixels: np.ndarray) -> dict[str, Any]:
+    """Return the shape of some pixels, and the mean and the standard deviation of `_PARTS` equal parts of them."""
+    values = np.nan_to_num(pixels.astype(np.float64)).reshape(-1)
+    parts = np.array_split(values, min(_PARTS, len(values)))
+    found = [[round(float(part.mean()), 4), round(float(part.std()), 4)] for part in parts]
+    return {"shape": list(pixels.shape), "parts": found}
 
 
 def path_of(journal: Path) -> Path:
