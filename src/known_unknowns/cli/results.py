@@ -84,7 +84,7 @@ def tables(
         raise ConfigError(unknown_name(what, _TABLES), path="tables")
     if format not in exported_tables.FORMATS:
         raise ConfigError(unknown_name(format, exported_tables.FORMATS), path="--format")
-    chosen = {
+    filters = {
         "model": model,
         "benchmark": benchmark,
         "variant": variant,
@@ -92,7 +92,7 @@ def tables(
         "category": category,
         "name": name,
     }
-    chosen = {column: value for column, value in chosen.items() if value is not None}
+    chosen = {column: value for column, value in filters.items() if value is not None}
     if chosen and what != "metrics":
         raise ConfigError("selects metrics; write  tables metrics", path=f"--{next(iter(chosen))}")
     settings = configuration.load(params, edition=edition)
