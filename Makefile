@@ -112,10 +112,10 @@ dist: $(RELEASE) ## Maintainers: build the wheel and the sdist in build/dist, an
 	@PYTHONPATH=$(VENV)/release $(VENV)/bin/python -m twine check --strict build/dist/*
 
 pin: $(INSTALLED) ## Maintainers: pin the data and the replies of a finished run with DVC
-	@$(IN_VENV) known-unknowns pin $(if $(EDITION),--edition $(EDITION)) $(ARGS)
+	@$(IN_VENV) known-unknowns data pin $(if $(EDITION),--edition $(EDITION)) $(ARGS)
 
 record: $(INSTALLED) ## Maintainers: record the results of a finished run in dvc.lock, and pin its data
-	@$(IN_VENV) known-unknowns pin --results $(if $(EDITION),--edition $(EDITION)) $(ARGS)
+	@$(IN_VENV) known-unknowns data pin --results $(if $(EDITION),--edition $(EDITION)) $(ARGS)
 
 clean: ## Remove an edition's results and data; the environment, the replies in the journal and MLflow's runs stay
 	rm -rf results/$(CHOSEN) $(MADE)

@@ -30,7 +30,9 @@ REMEDIES: Mapping[str, str] = {
 """The classes of replies without an answer. Each has a remedy."""
 
 RETRIED = tuple(kind for kind in REMEDIES if kind != CUT_OFF)
-"""The classes of replies that `known-unknowns retry` asks for again. A reply that was cut off needs another limit."""
+"""The classes of replies that `known-unknowns journal retry` asks for again.
+
+A reply that was cut off needs another limit."""
 
 NOT_A_REPLY = (ERROR, REJECTED, FILTERED)
 """Classes of failures that may be the fault of an endpoint. They are recorded once the endpoint is known to work."""

@@ -87,13 +87,13 @@ def texts():
 def test_failures_are_listed_and_only_they_are_asked_again(project, monkeypatch, capsys):
     message = run.closing_message(load("params.yaml"), "results/pocket", 1.0)
     assert "No text    parrot humblebench: 4 of 12 replies (1 content_filter, 1 length, 2 rejected)" in message
-    assert re.search(r"\n +Ask them again: \S*known-unknowns retry parrot --edition pocket\n", message)
+    assert re.search(r"\n +Ask them again: \S*known-unknowns journal retry parrot --edition pocket\n", message)
     assert (
         "rejected: the message says what is not taken" in message
     )  # the most frequent kind; a third is more than a few
 
     project.repaired = ("q2", "q5")
-    assert call(monkeypatch, "retry", "parrot", "humblebench", "--finish", "rejected") == 0
+    assert call(monkeypatch, "journal", "retry", "parrot", "humblebench", "--finish", "rejected") == 0
     assert project.asked == {"q5": 1, "q7": 1}
     assert "humblebench: 2 asked again, 1 of them failed again" in capsys.readouterr().out
     assert json.loads((REPLIES / "engine.json").read_text())["failures"] == {
@@ -105,7 +105,7 @@ def test_failures_are_listed_and_only_they_are_asked_again(project, monkeypatch,
 
     project.asked.clear()
     project.repaired = tuple(BROKEN)
-    assert call(monkeypatch, "retry", "parrot") == 0
+    assert call(monkeypatch, "journal", "retry", "parrot") == 0
     assert project.asked == {"q2": 1, "q7": 1}
     assert texts() == {f"q{n}": answer_to(f"q{n}") for n in range(COUNT)} | {"q9": ""}
     message = run.closing_message(load("params.yaml"), "results/pocket", 1.0)
@@ -113,7 +113,7 @@ def test_failures_are_listed_and_only_they_are_asked_again(project, monkeypatch,
     assert " retry " not in message and "length: " not in message  # one is a number, and no advice
 
     project.asked.clear()
-    assert call(monkeypatch, "retry", "parrot") == 0
+    assert call(monkeypatch, "journal", "retry", "parrot") == 0
     assert not project.asked
 
 
@@ -127,15 +127,15 @@ def test_empty_replies_are_named_and_can_be_asked_again(project, monkeypatch):
     assert "empty: see what the model writes" in message
 
     project.repaired = ("q1", "q2")
-    assert call(monkeypatch, "retry", "parrot", "humblebench", "--finish", "empty") == 0
+    assert call(monkeypatch, "journal", "retry", "parrot", "humblebench", "--finish", "empty") == 0
     assert project.asked == dict.fromkeys(EMPTY, 1)
     message = run.closing_message(load("params.yaml"), "results/pocket", 1.0)
     assert "6 of 12 replies (5 empty, 1 length)" in message
 
 
 def test_mistakes_are_named(project, monkeypatch, capsys):
-    assert call(monkeypatch, "retry", "parrot", "--finish", "stop") == 2
+    assert call(monkeypatch, "journal", "retry", "parrot", "--finish", "stop") == 2
     assert "--finish: stop is none of error, rejected, " in capsys.readouterr().err
-    assert call(monkeypatch, "retry", "crow") == 2
+    assert call(monkeypatch, "journal", "retry", "crow") == 2
     assert "MODEL: edition pocket: 'crow' is not known; known are parrot" in capsys.readouterr().err
-    assert call(monkeypatch, "retry", "parrot", "mmsap") == 2
+    assert call(monkeypatch, "journal", "retry", "parrot", "mmsap") == 2

@@ -25,7 +25,7 @@ RUN_HERE = [
     "known-unknowns check params",
     "known-unknowns construct --help",
     "known-unknowns construct generators NAME",
-    "known-unknowns licences",
+    "known-unknowns data licences",
     "known-unknowns models list --absent",
     "known-unknowns models list --as-published humblebench",
     "known-unknowns models list --json",
@@ -54,17 +54,17 @@ ELSEWHERE = {
     "known-unknowns construct release": "tests/workflow/test_construct.py",
     "known-unknowns construct": "tests/workflow/test_construct.py",
     "known-unknowns export": "tests/unit/cli/test_export.py",
-    "known-unknowns fetch": "tests/workflow/test_fetch.py",
+    "known-unknowns data fetch": "tests/workflow/test_fetch.py",
     "known-unknowns init": "tests/workflow/test_tutorials.py",
     "known-unknowns journal": "tests/faults/test_journal_repair.py",
-    "known-unknowns lock": "tests/workflow/test_fetch.py",
-    "known-unknowns metrics": "tests/workflow/test_run.py",
+    "known-unknowns data lock": "tests/workflow/test_fetch.py",
+    "known-unknowns tables metrics": "tests/workflow/test_run.py",
     "known-unknowns models list": "tests/unit/config/test_catalogue.py",
     "known-unknowns models probe": "tests/unit/model_runs/test_probe.py",
     "known-unknowns open": "tests/workflow/test_open.py",
     "known-unknowns plan run": "tests/unit/workflow/test_run_plan.py",
     "known-unknowns rescore": "tests/unit/exchange/test_commands.py",
-    "known-unknowns retry": "tests/faults/test_retry.py",
+    "known-unknowns journal retry": "tests/faults/test_retry.py",
     "known-unknowns review": "tests/unit/construction/review/test_results.py",
     "known-unknowns tables": "tests/workflow/test_run.py",
     "known-unknowns try": "tests/workflow/test_try.py",
@@ -131,7 +131,7 @@ def parse(monkeypatch):
 
     def parsed(arguments: list[str]) -> str:
         done = CliRunner().invoke(cli.app, arguments, env={"COLUMNS": "200", "TERM": "dumb"})
-        return "" if done.exit_code == 0 else done.output
+        return "" if done.exit_code == 0 else done.output or str(done.exception)
 
     return parsed
 
@@ -181,8 +181,9 @@ def test_a_command_that_needs_no_run(line, monkeypatch):
         ("known-unknowns power", "No such command"),
         ("known-unknowns audit --benchmarks mmsap", "No such option"),
         ("known-unknowns audit mmsap", "unexpected extra argument"),
-        ("known-unknowns retry --sample 1", "No such option"),
-        ("known-unknowns metrics --name NAME", "Missing option"),
+        ("known-unknowns journal retry --sample 1", "No such option"),
+        ("known-unknowns journal retry --finish error", "Missing argument"),
+        ("known-unknowns fetch humblebench", "is now `known-unknowns data fetch`"),
         ("make runn", "make runn"),
         ("make run EDITION=fulll", "fulll"),
         ("uvx ruff check", "no reason is listed"),

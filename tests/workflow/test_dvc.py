@@ -115,7 +115,7 @@ def test_a_clone_without_data_makes_them(pinned, tmp_path):
     clone = clone_of(pinned, tmp_path / "clone")
     dvc(clone, "repro")
     assert all((clone.root / "results/pocket" / name).is_file() for name in RESULTS)
-    clone.run("known-unknowns", "pin", "--results")  # `make record`
+    clone.run("known-unknowns", "data", "pin", "--results")  # `make record`
     assert "up to date" in dvc(clone, "status")
 
 
@@ -188,5 +188,5 @@ def check_results_that_the_lock_does_not_name(project: Project) -> None:
     models = sorted((project.root / "results/pocket/models").iterdir())
     lines = dvc(project, "metrics", "show", *models).splitlines()[1:]
     assert [line.split()[0] for line in lines] == [f"results/pocket/models/{path.name}" for path in models]
-    project.run("known-unknowns", "pin", "--results")  # `make record`
+    project.run("known-unknowns", "data", "pin", "--results")  # `make record`
     assert dvc(project, "metrics", "show").splitlines()[1:] == lines

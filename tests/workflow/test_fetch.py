@@ -36,7 +36,7 @@ def test_changes_that_rerun_the_rule_fetch(hub, fresh):
     project = fresh
 
     def lock(*arguments: str) -> None:
-        project.run("known-unknowns", "lock", *arguments)
+        project.run("known-unknowns", "data", "lock", *arguments)
 
     def fetched() -> bool:
         """Whether a run wrote the folder again."""

@@ -173,12 +173,14 @@ def test_runs_in_mlflow_have_fewer_than_twenty_metrics(finished):
 def test_all_metrics_are_exported(finished, tmp_path):
     project, _ = finished
     out = tmp_path / "metrics.csv"
-    printed = project.run("known-unknowns", "metrics", "--model", "oracle", "--name", "accuracy", "--out", out).stdout
+    printed = project.run(
+        "known-unknowns", "tables", "metrics", "--model", "oracle", "--name", "accuracy", "--out", out
+    ).stdout
     rows = tables.read_metrics(project.root / "results/pocket/metrics/oracle/humblebench/metrics.parquet")
     expected = sum(metric.name == "accuracy" for metric in rows)
     assert f"{expected:,} metrics in {out}" in printed
     assert len(out.read_text(encoding="utf-8").splitlines()) == expected + 1
-    wrong = project.run("known-unknowns", "metrics", "--model", "oracel", "--out", out, code=2)
+    wrong = project.run("known-unknowns", "tables", "metrics", "--model", "oracel", "--out", out, code=2)
     assert "--model: 'oracel' is not known; did you mean 'oracle'?" in wrong.stdout
 
 

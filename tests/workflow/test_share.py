@@ -39,9 +39,9 @@ def finished(reproduced: Project, tmp_path_factory: pytest.TempPathFactory) -> P
     project = reproduced.twin(tmp_path_factory.mktemp("share") / "project")
     (project.root / "dvc.lock").unlink()  # as after a run by Snakemake
     shutil.rmtree(project.root / ".dvc/cache")
-    project.run("known-unknowns", "pin")
+    project.run("known-unknowns", "data", "pin")
     assert not (project.root / "dvc.lock").exists()
-    project.run("known-unknowns", "pin", "--results")
+    project.run("known-unknowns", "data", "pin", "--results")
     project.commit("a run, pinned")
     return project
 
@@ -139,7 +139,7 @@ def stored(folder: Path) -> bytes:
 
 
 def test_data_that_may_not_be_redistributed_are_not_pushed(published, tmp_path):
-    said = published.run("known-unknowns", "pin", "--edition", "full").stdout
+    said = published.run("known-unknowns", "data", "pin", "--edition", "full").stdout
     assert "data/full/raw/actiview.dvc  hash only: no licence is granted" in said
     assert "journal/qwen2.5-vl-7b.dvc  shared by dvc push" in said
     meta = yaml.safe_load((published.root / "data/full/questions/humblebench.dvc").read_text())["meta"]
@@ -166,10 +166,12 @@ def test_data_that_may_not_be_redistributed_are_not_pushed(published, tmp_path):
 
 
 def test_the_user_may_allow_and_disallow_redistribution(published, tmp_path):
-    said = published.run("known-unknowns", "pin", "--edition", "full", "--redistribute", "activiev", code=2).stdout
+    said = published.run(
+        "known-unknowns", "data", "pin", "--edition", "full", "--redistribute", "activiev", code=2
+    ).stdout
     assert "--redistribute: 'activiev' is not known; did you mean 'actiview'" in said
     use_remote(published, tmp_path / "store")
-    said = published.run("known-unknowns", "pin", "--edition", "full", "--redistribute", "actiview").stdout
+    said = published.run("known-unknowns", "data", "pin", "--edition", "full", "--redistribute", "actiview").stdout
     assert "data/full/raw/actiview.dvc  shared by dvc push" in said
     assert "data/full/raw/mmsap.dvc  hash only" in said
     dvc(published, "push")
@@ -179,7 +181,7 @@ def test_the_user_may_allow_and_disallow_redistribution(published, tmp_path):
     pin = yaml.safe_load((published.root / "data/full/raw/actiview.dvc").read_text())
     assert pin["meta"]["redistribute"] is True and "the user allowed it when pinning" in pin["meta"]["why"]
 
-    published.run("known-unknowns", "pin", "--edition", "full")
+    published.run("known-unknowns", "data", "pin", "--edition", "full")
     shutil.rmtree(tmp_path / "store")
     dvc(published, "push")
     assert UNLICENSED not in stored(tmp_path / "store")

@@ -95,7 +95,7 @@ def test_the_commands_of_readme_and_the_advice_of_a_run(published):
     assert "Table 3" in (root / "results/pocket/report/benchmark-humblebench.html").read_text(encoding="utf-8")
     assert lines(README)[0] == "make run"
     printed = shell(published, "make run ARGS='--force -- results/pocket/comparison.parquet'")
-    shell(published, "known-unknowns metrics --out metrics.csv")
+    shell(published, "known-unknowns tables metrics --out metrics.csv")
     header, *rows = (root / "metrics.csv").read_text(encoding="utf-8").splitlines()
     assert header.startswith("model,benchmark,variant,") and rows
 

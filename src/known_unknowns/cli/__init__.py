@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from known_unknowns import entry_points
 from known_unknowns.entry_points import of_group
-from known_unknowns.errors import unknown_name
+from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.version import __version__
 from known_unknowns.workflow.error_line import error_line
 
@@ -44,35 +44,35 @@ COMMANDS = {
     },
     "known_unknowns.cli.results": {
         "open": "Open the report; print commands that serve it.",
-        "metrics": "Write metrics of a finished run as CSV.",
-        "tables": "Write tables for a paper, or confidences as CSV.",
+        "tables": "Write tables for a paper, metrics or confidences.",
     },
     "known_unknowns.cli.exchange": {
         "check": "Check params.yaml, or a benchmark's published files.",
         "rescore": "Score predictions of other tools with every parser.",
         "export": "Write replies in the format of another tool.",
     },
-    "known_unknowns.cli.data": {
-        "fetch": "Fetch data in their published format.",
-        "lock": "Write commits and hashes of data and models.",
-    },
-    "known_unknowns.cli.share": {
-        "pin": "Pin data and replies of a run with DVC.",
-        "licences": "Print the licences and papers of the data.",
-    },
     "known_unknowns.cli.model_comparison": {
         "compare-models": "Compare models with each other on the same questions.",
         "plan run": "Print what a run will ask, and its bytes and money.",
-    },
-    "known_unknowns.cli.replies": {
-        "retry": "Ask the questions again whose reply is a failure.",
-        "journal": "Find damaged lines in journals, or set them aside.",
     },
     "known_unknowns.cli.models": {
         "models list": "List models, their memory and their published rows.",
     },
     "known_unknowns.cli.probe_model": {
         "models probe": "Check that a model is there and can answer.",
+    },
+    "known_unknowns.cli.data": {
+        "data fetch": "Fetch data in their published format.",
+        "data lock": "Write commits and hashes of data and models.",
+    },
+    "known_unknowns.cli.share": {
+        "data pin": "Pin data and replies of a run with DVC.",
+        "data licences": "Print the licences and papers of the data.",
+    },
+    "known_unknowns.cli.replies": {
+        "journal check": "Find damaged lines in journals.",
+        "journal repair": "Move damaged lines to another file.",
+        "journal retry": "Ask the questions again whose reply is a failure.",
     },
 }
 """The modules with commands, each with its line in ``--help``. Other packages add theirs.
@@ -82,10 +82,22 @@ its commands is chosen, so that it imports at its top what its commands need.
 """
 
 GROUPS = {
-    "plan": "Plan a run: what it will ask, and what that takes.",
     "models": "List the models, or check one.",
+    "plan": "Plan a run: what it will ask, and what that takes.",
+    "data": "Fetch, lock and pin data; print their licences.",
+    "journal": "Check, repair or complete recorded replies.",
 }
 """The groups of commands with their help, listed after the other commands."""
+
+MOVED = {
+    "fetch": "data fetch",
+    "lock": "data lock",
+    "pin": "data pin",
+    "licences": "data licences",
+    "retry": "journal retry",
+    "metrics": "tables metrics",
+}
+"""Former names of commands, with the present ones."""
 
 for entry in of_group(entry_points.COMMANDS).values():
     of_package = entry.load()  # a module that imports nothing
@@ -107,6 +119,8 @@ class _Commands(TyperGroup):
         return [*self._listed(), *groups]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if self.name not in GROUPS and cmd_name in MOVED:
+            raise ConfigError(f"is now `known-unknowns {MOVED[cmd_name]}`", path=cmd_name)
         if cmd_name not in self.list_commands(ctx):
             ctx.fail(f"No such command: {unknown_name(cmd_name, self.list_commands(ctx))}.")
         if cmd_name not in self._listed():

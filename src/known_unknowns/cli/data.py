@@ -37,7 +37,7 @@ def fetch(
 
     \b
     Example:
-      known-unknowns fetch BENCHMARK --edition full --from ~/Downloads
+      known-unknowns data fetch BENCHMARK --edition full --from ~/Downloads
     """
     chosen = configuration.load(params, edition=edition)
     edition = chosen.data_name if name in chosen.file.benchmarks else ""
@@ -61,9 +61,9 @@ def lock(
 
     \b
     Example:
-      known-unknowns lock --check
+      known-unknowns data lock --check
     """
     if update and check:
-        raise ConfigError("--check writes nothing and cannot be combined with --update", path="lock")
+        raise ConfigError("--check writes nothing and cannot be combined with --update", path="data lock")
     if not lock_command.run(configuration.load(params, edition=edition), names or (), update=update, check=check):
         raise typer.Exit(1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -14,6 +14,8 @@ from known_unknowns.model_runs import model_run
 from known_unknowns.run_command import run_command
 from known_unknowns.workflow import configuration
 from known_unknowns.workflow.run_lock import lock_run
+
+Journals = Annotated[list[Path] | None, typer.Argument(help="Journals. [default: all below journal/]")]
 
 
 def retry(
@@ -32,8 +34,8 @@ def retry(
 
     \b
     Example:
-      known-unknowns retry MODEL
-      known-unknowns retry MODEL BENCHMARK --finish error --finish rejected
+      known-unknowns journal retry MODEL
+      known-unknowns journal retry MODEL BENCHMARK --finish error --finish rejected
     """
     settings = configuration.load(params, edition=edition)
     stopping.install()
@@ -45,29 +47,44 @@ def retry(
         print(f"Update the results with  {run_command(settings.edition)}")
 
 
-def journal(
-    action: Annotated[Literal["check", "repair"], typer.Argument(help="What to do.")],
-    paths: Annotated[list[Path] | None, typer.Argument(help="Journals. [default: all below journal/]")] = None,
-) -> None:
-    """Check journals of replies for damaged lines, or move such lines to <journal>.damaged.
-
-    Every sound reply is kept. The next run asks the questions of the damaged lines again. With damage, check exits
-    with 1.
+def check(paths: Journals = None) -> None:
+    """Check journals of replies for damaged lines. The exit code is 1 if there are some.
 
     \b
     Example:
       known-unknowns journal check
-      known-unknowns journal repair journal/MODEL/BENCHMARK.jsonl
     """
     damaged = False
-    if not (found_journals := journals.journals(paths or ())):
-        print("There are no journals below journal/ in this folder.")
-    for path in found_journals:
-        found = (journals.repair if action == "repair" else journals.check)(path)
-        damaged = damaged or bool(found.damaged)
-        print(found)
-        if found.damaged and action == "repair":
-            print(f"  moved to {path}.damaged; {len(found.lost_keys)} named replies are lost and will be asked again")
-    if damaged and action == "check":
+    for path in _journals(paths):
+        checked = journals.check(path)
+        print(checked)
+        damaged = damaged or bool(checked.damaged)
+    if damaged:
         print("Set the damaged lines aside with: known-unknowns journal repair")
         raise typer.Exit(1)
+
+
+def repair(paths: Journals = None) -> None:
+    """Move damaged lines of journals to <journal>.damaged.
+
+    Every sound reply is kept. The next run asks the questions of the damaged lines again.
+
+    \b
+    Example:
+      known-unknowns journal repair journal/MODEL/BENCHMARK.jsonl
+    """
+    for path in _journals(paths):
+        repaired = journals.repair(path)
+        print(repaired)
+        if repaired.damaged:
+            print(
+                f"  moved to {path}.damaged; {len(repaired.lost_keys)} named replies are lost and will be asked again"
+            )
+
+
+def _journals(paths: list[Path] | None) -> list[Path]:
+    """Return the journals to read, and say so if there are none."""
+    existing = journals.journals(paths or ())
+    if not existing:
+        print("There are no journals below journal/ in this folder.")
+    return existing

@@ -1,8 +1,9 @@
-"""Commands for finished results: open them, and export all metrics."""
+"""Commands for finished results: open them, and write their tables."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +21,7 @@ from known_unknowns.metrics.summary import write_all_metrics
 from known_unknowns.run_command import run_command
 from known_unknowns.workflow import configuration, opening
 
-_TABLES = ("paper", "confidence")
+_TABLES = ("paper", "metrics", "confidence")
 
 
 def open(
@@ -44,78 +45,91 @@ def open(
         opening.open_in_browser(page)
 
 
-def metrics(
-    out: Annotated[Path, typer.Option("--out", help="The CSV file to write.")],
-    model: Annotated[str | None, typer.Option(help="Only this model.")] = None,
-    benchmark: Annotated[str | None, typer.Option(help="Only this benchmark.")] = None,
-    variant: Annotated[str | None, typer.Option(help="Only this variant.")] = None,
-    parser: Annotated[str | None, typer.Option(help="Only this parser.")] = None,
-    category: Annotated[str | None, typer.Option(help="Only this category; Overall for all questions.")] = None,
+def tables(
+    what: Annotated[str, typer.Argument(metavar="paper|metrics|confidence", help="The tables to write.")] = "paper",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="The folder to write to, or the CSV file of metrics. [default: paper_tables]"),
+    ] = None,
+    format: Annotated[str, typer.Option(help="latex, markdown or csv, of tables for a paper.")] = "latex",
+    model: Annotated[str | None, typer.Option(help="Only metrics of this model.")] = None,
+    benchmark: Annotated[str | None, typer.Option(help="Only metrics of this benchmark.")] = None,
+    variant: Annotated[str | None, typer.Option(help="Only metrics of this variant.")] = None,
+    parser: Annotated[str | None, typer.Option(help="Only metrics of this parser.")] = None,
+    category: Annotated[
+        str | None, typer.Option(help="Only metrics of this category; Overall for all questions.")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="Only this metric.")] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Write metrics of a finished run as CSV, each with n, interval and method.
+    """Write tables of a finished run: for a paper, its metrics, or the confidence in each answer.
+
+    "paper" writes the headline numbers of a run, and its models in each table of the benchmarks' papers. Every number
+    has its interval; CSV also has n, method, published number and verdict. Tables of LaTeX need the packages array and
+    booktabs.
+
+    "metrics" writes one CSV file, each metric with n, interval and method.
+
+    "confidence" writes CSV files with the confidence in each answer, from every source: one for each model and
+    benchmark.
 
     Models that were removed from the edition are left out.
 
     \b
-    Example:
-      known-unknowns metrics --name accuracy --category Overall --out accuracy.csv
-    """
-    settings = configuration.load(params, edition=edition)
-    for option, value, known in (
-        ("--model", model, settings.models),
-        ("--benchmark", benchmark, settings.benchmarks),
-    ):
-        if value is not None and value not in known:
-            raise ConfigError(unknown_name(value, known), path=option)
-    folder = Path("results", settings.edition, "metrics")
-    files = [  # the folder may have tables of models that were removed from the edition
-        path
-        for path in sorted(folder.glob("*/*/metrics.parquet"))
-        if model_of(path) in ([model] if model else settings.models)
-        and benchmark_of(path) in ([benchmark] if benchmark else settings.benchmarks)
-    ]
-    if not files:
-        raise DataError(f"no metrics here yet; run  {run_command(settings.edition)}  first", file=folder)
-    chosen = {"variant": variant, "parser": parser, "category": category, "name": name}
-    count = write_all_metrics(files, out, chosen=chosen)
-    print(f"{count:,} metrics in {out}")
-
-
-def tables(
-    what: Annotated[str, typer.Argument(metavar="[paper|confidence]", help="The tables to write.")] = "paper",
-    out: Annotated[Path, typer.Option("--out", help="The folder to write to.")] = Path("paper_tables"),
-    format: Annotated[str, typer.Option(help="latex, markdown or csv.")] = "latex",
-    params: ParamsFile = PARAMS,
-    edition: Edition = None,
-) -> None:
-    """Write tables for a paper: the headline numbers of a run, and its models in each table of the benchmarks' papers.
-
-    Every number has its interval; CSV also has n, method, published number and verdict. Tables of LaTeX need the
-    packages array and booktabs.
-
-    With "confidence", write CSV files with the confidence in each answer, from every source: one for each model and
-    benchmark.
-
-    \b
-    Example:
+    Examples:
       known-unknowns tables --edition pocket --format markdown --out paper_tables
+      known-unknowns tables metrics --name accuracy --category Overall --out accuracy.csv
     """
     if what not in _TABLES:
         raise ConfigError(unknown_name(what, _TABLES), path="tables")
     if format not in exported_tables.FORMATS:
         raise ConfigError(unknown_name(format, exported_tables.FORMATS), path="--format")
-    suffix, written_as = exported_tables.FORMATS[format]
+    filters = {
+        "model": model,
+        "benchmark": benchmark,
+        "variant": variant,
+        "parser": parser,
+        "category": category,
+        "name": name,
+    }
+    chosen = {column: value for column, value in filters.items() if value is not None}
+    if chosen and what != "metrics":
+        raise ConfigError("selects metrics; write  tables metrics", path=f"--{next(iter(chosen))}")
     settings = configuration.load(params, edition=edition)
-    if what == "confidence":
-        _write_confidences(settings, out)
+    if what == "metrics":
+        _write_metrics(settings, out, chosen)
         return
+    folder = out or Path("paper_tables")
+    if what == "confidence":
+        _write_confidences(settings, folder)
+        return
+    suffix, written_as = exported_tables.FORMATS[format]
     for table in exported_tables.of_run(settings, Path("results", settings.edition)):
-        path = out / f"{table.name}{suffix}"
+        path = folder / f"{table.name}{suffix}"
         write_text(path, written_as(table))
         print(path)
+
+
+def _write_metrics(params: Params, out: Path | None, chosen: Mapping[str, str]) -> None:
+    """Write the metrics with these values as CSV. DataError if nothing was measured."""
+    if out is None:
+        raise ConfigError("name the CSV file to write", path="--out")
+    for column, known in (("model", params.models), ("benchmark", params.benchmarks)):
+        if column in chosen and chosen[column] not in known:
+            raise ConfigError(unknown_name(chosen[column], known), path=f"--{column}")
+    models = [chosen["model"]] if "model" in chosen else params.models
+    benchmarks = [chosen["benchmark"]] if "benchmark" in chosen else params.benchmarks
+    folder = Path("results", params.edition, "metrics")
+    files = [  # the folder may have tables of models that were removed from the edition
+        path
+        for path in sorted(folder.glob("*/*/metrics.parquet"))
+        if model_of(path) in models and benchmark_of(path) in benchmarks
+    ]
+    if not files:
+        raise DataError(f"no metrics here yet; run  make run EDITION={params.edition}  first", file=folder)
+    count = write_all_metrics(files, out, chosen=chosen)
+    print(f"{count:,} metrics in {out}")
 
 
 def _write_confidences(params: Params, out: Path) -> None:

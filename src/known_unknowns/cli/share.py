@@ -38,10 +38,10 @@ def pin(
 
     \b
     Example:
-      known-unknowns pin --edition pocket
+      known-unknowns data pin --edition pocket
     """
     if results and redistribute:
-        other = f"run  known-unknowns pin --redistribute {redistribute[0]}"
+        other = f"run  known-unknowns data pin --redistribute {redistribute[0]}"
         raise ConfigError(f"cannot be combined with --results; {other}", path="--redistribute")
     settings = configuration.load(params, edition=edition)
     end_products.check(Path("results", settings.edition), settings.edition)
@@ -68,7 +68,7 @@ def licences(
 
     \b
     Example:
-      known-unknowns licences BENCHMARK
+      known-unknowns data licences BENCHMARK
     """
     for name in names or registry.names():
         for terms in (published_terms(name), *source_terms(name).values()):

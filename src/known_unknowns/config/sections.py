@@ -185,7 +185,7 @@ class BenchmarkEntry(Entry):
     data: dict[Name, BenchmarkData] = {}
     """Name of a data source to the source. An edition selects one by ``data``."""
     sources: dict[Name, HttpData] = {}
-    """Data sets that the benchmark was constructed from. No run needs them (known-unknowns fetch NAME)."""
+    """Data sets that the benchmark was constructed from. No run needs them (known-unknowns data fetch NAME)."""
 
     @property
     def variants_of_protocols(self) -> dict[str, tuple[str, dict[str, Any]]]:

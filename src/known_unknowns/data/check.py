@@ -51,7 +51,7 @@ def check(benchmark: str, raw: Path, *, settings: DataEntry | None = None, editi
     if benchmark not in registry.names():
         raise ConfigError(unknown_name(benchmark, ["params", *registry.names()]))
     if not raw.is_dir():
-        command = f"known-unknowns fetch {benchmark}" + (f" --edition {edition}" if edition else "")
+        command = f"known-unknowns data fetch {benchmark}" + (f" --edition {edition}" if edition else "")
         raise DataError(f"no such folder: fetch the data first ({command})", file=raw)
     found = registry.get(benchmark).check(raw, settings=settings)
     if found is None:

@@ -75,7 +75,7 @@ def fetch(
         elif isinstance(entry, ReleasedData):
             _fetch_released(name, entry, store, user_folder, lock_path)
         else:
-            command = f"known-unknowns fetch {name}" + (f" --edition {edition}" if edition else "")
+            command = f"known-unknowns data fetch {name}" + (f" --edition {edition}" if edition else "")
             locked = _fetch_locked(name, entry, store, user_folder, Path(lock_path), command)
             print(f"{out}: {locked.describe()}")
 
@@ -146,6 +146,6 @@ def _resolve(name: str, source: Source, store: Store, user_folder: Path | None, 
         raise MachineError(
             f"{name} ({source.key}) is not locked and its source does not answer ({download.reason(error)}), so its "
             "files are unknown. On a machine with a connection (HF_ENDPOINT names a mirror, HF_TOKEN an access token), "
-            f"run known-unknowns lock {name}, and copy params.lock.yaml here. Then {command} --from FOLDER checks and "
-            "copies the files that you have, and lists the missing ones"
+            f"run known-unknowns data lock {name}, and copy params.lock.yaml here. Then {command} --from FOLDER checks "
+            "and copies the files that you have, and lists the missing ones"
         ) from error

@@ -210,7 +210,7 @@ def download_unlocked(name: str, source: Source, store: Store, user_folder: Path
     if absent:
         raise MachineError(
             f"{name}: {', '.join(absent)} has no permanent address; get it from its publisher and name its folder: "
-            f"known-unknowns fetch {name} --from FOLDER"
+            f"known-unknowns data fetch {name} --from FOLDER"
         )
     for path, there in candidates.items():
         if len(there) > 1 and user_folder and there[0] != user_folder / path:

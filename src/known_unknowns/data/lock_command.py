@@ -1,4 +1,4 @@
-"""The command `known-unknowns lock`: select sources, resolve their revisions, and list changes."""
+"""The command `known-unknowns data lock`: select sources, resolve their revisions, and list changes."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ def _named(
     by_key: dict[str, tuple[Source, list[str]]] = {}
     for name in names or every:
         if name not in every:
-            raise ConfigError(unknown_name(name, [*every, *params.sources, *catalogue.models()]), path="lock")
+            raise ConfigError(unknown_name(name, [*every, *params.sources, *catalogue.models()]), path="data lock")
         if names and not every[name]:
-            raise ConfigError(f"{name} needs no lock: its revision is a hash of it", path="lock")
+            raise ConfigError(f"{name} needs no lock: its revision is a hash of it", path="data lock")
         for source in every[name]:
             by_key.setdefault(source.key, (source, []))[1].append(name)
     return by_key

@@ -1,7 +1,7 @@
 """Writing params.lock.yaml (`known_unknowns.config.locked_commits`).
 
-`known-unknowns lock` writes the entries. From then on, `known-unknowns fetch` and the `transformers` engine use only
-these commits and files, until an entry is updated (``--update``).
+`known-unknowns data lock` writes the entries. From then on, `known-unknowns data fetch` and the `transformers` engine
+use only these commits and files, until an entry is updated (``--update``).
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from known_unknowns.files.pins import Files, human
 _HEADER = """\
 # The sources in params.yaml, locked: the commit of each branch or tag, and the size and hash of every file.
 #
-# `known-unknowns lock` writes an entry the first time. `known-unknowns fetch` and the models' loader then accept these
-# commits and files only. `known-unknowns lock --update` changes entries and prints the changes.
+# `known-unknowns data lock` writes an entry the first time. `known-unknowns data fetch` and the models' loader then
+# accept these commits and files only. `known-unknowns data lock --update` changes entries and prints the changes.
 #
 # sha256: hash of a downloaded file, or of a file in a hub's large storage. git: the file's name as a git blob (a sha1
 # of size and content), which is all that a hub lists for small files. A git repository is pinned by its commit, and
-# an abbreviated commit by its full name. A source at "main" without an entry is not locked: its first `fetch` locks
-# a data set, `lock NAME` a model. From then on, `check` and the report say "main, locked to COMMIT".
+# an abbreviated commit by its full name. A source at "main" without an entry is not locked: its first `data fetch`
+# locks a data set, `data lock NAME` a model. From then on, `check` and the report say "main, locked to COMMIT".
 """
 
 

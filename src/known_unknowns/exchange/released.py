@@ -77,7 +77,8 @@ def fetched_files(params: Params, benchmark: str, raw: Path) -> list[ReleasedFil
     """Return the files of a folder. DataError if they were not fetched."""
     files = read_manifest(raw)
     if files is None:
-        raise DataError(f"no fetched files; run known-unknowns fetch {benchmark} --edition {params.edition}", file=raw)
+        command = f"known-unknowns data fetch {benchmark} --edition {params.edition}"
+        raise DataError(f"no fetched files; run {command}", file=raw)
     return files
 
 

@@ -247,34 +247,34 @@ def _remove_other_records(folder: Path, models: Collection[str]) -> None:
                     path.unlink()
 
 
-def write_all_metrics(metrics: Sequence[Path], out: Path, *, chosen: Mapping[str, str | None]) -> int:
+def write_all_metrics(metrics: Sequence[Path], out: Path, *, chosen: Mapping[str, str]) -> int:
     """Write the rows of tables of metrics as one CSV, and return their number.
 
-    ``chosen`` has columns and the value that their rows must have; None for any. It is a ConfigError if no row has
-    these values; the file is not written then.
+    ``chosen`` has columns and the value that their rows must have. It is a ConfigError if no row has these values; the
+    file is not written then.
     """
-    count, found = 0, {name: set[str]() for name in chosen}
+    count = 0
     with atomic_path(out) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, tables.METRICS.names, lineterminator="\n")
         writer.writeheader()
         for path in metrics:
-            rows = [asdict(metric) for metric in sorted(tables.read_metrics(path), key=_order)]
-            for name, values in found.items():
-                values.update(row[name] for row in rows)
-            rows = [row for row in rows if all(value is None or row[name] == value for name, value in chosen.items())]
-            writer.writerows(map(escape_row, rows))  # None is written as an empty cell
+            rows = sorted(tables.read_metrics(path, chosen), key=_order)
+            writer.writerows(escape_row(asdict(metric)) for metric in rows)  # None is written as an empty cell
             count += len(rows)
-        if any(chosen.values()) and not count:
-            raise _no_rows(chosen, found)
+        if chosen and not count:
+            raise _no_rows(metrics, chosen)
     return count
 
 
-def _no_rows(chosen: Mapping[str, str | None], found: Mapping[str, Collection[str]]) -> ConfigError:
+def _no_rows(metrics: Sequence[Path], chosen: Mapping[str, str]) -> ConfigError:
     """Return the error for values that no row has: the first unknown one, or that they do not occur together."""
     for name, value in chosen.items():
-        if value is not None and value not in found[name]:
-            return ConfigError(unknown_name(value, found[name]), path=f"--{name}")
-    return ConfigError("no metric has all these values: " + ", ".join(filter(None, chosen.values())))
+        known: set[str] = set()
+        for path in metrics:
+            known.update(tables.read_columns(path, tables.METRICS, [name])[name].unique().to_pylist())
+        if value not in known:
+            return ConfigError(unknown_name(value, known), path=f"--{name}")
+    return ConfigError("no metric has all these values: " + ", ".join(chosen.values()))
 
 
 def _plot(metrics: Sequence[Metric]) -> str:

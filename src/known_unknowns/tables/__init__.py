@@ -119,9 +119,13 @@ def table_of(path: Source, rows: Iterable[tuple[Any, ...]], schema: pa.Schema) -
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _read(path: Source, schema: pa.Schema, what: str) -> Iterator[tuple[Any, ...]]:
-    """The rows, each with its values in the order of the schema."""
+def _read(
+    path: Source, schema: pa.Schema, what: str, chosen: Mapping[str, str] | None = None
+) -> Iterator[tuple[Any, ...]]:
+    """The rows with the chosen values of columns, each with its values in the order of the schema."""
     table = read_columns(path, schema, what=what)
+    for column, value in (chosen or {}).items():
+        table = table.filter(pc.field(column) == value)
     return zip(*(column.to_pylist() for column in table.columns), strict=True)
 
 
@@ -313,9 +317,12 @@ def write_metrics(path: str | Path, metrics: Iterable[Metric]) -> None:
     write_dataclasses(path, metrics, Metric)
 
 
-def read_metrics(path: str | Path) -> list[Metric]:
-    """Read a table of metrics. It is a DataError if one stands there twice."""
-    metrics = read_dataclasses(path, Metric, "a readable table")
+def read_metrics(path: str | Path, chosen: Mapping[str, str] | None = None) -> list[Metric]:
+    """Read a table of metrics, or its rows with these values of columns. It is a DataError if one stands there twice.
+
+    Rows that are not chosen cost no time: they are left out before the others become objects.
+    """
+    metrics = read_dataclasses(path, Metric, "a readable table", chosen)
     keys = set(map(_METRIC_KEY, metrics))
     if len(keys) < len(metrics):
         [(key, _)] = Counter(map(_METRIC_KEY, metrics)).most_common(1)
@@ -329,7 +336,7 @@ def write_dataclasses(path: str | Path, rows: Iterable[Any], row: type) -> None:
     write_table(path, table_of(path, map(attrgetter(*schema.names), rows), schema))
 
 
-def read_dataclasses(path: str | Path, row: type[Row], what: str) -> list[Row]:
+def read_dataclasses(path: str | Path, row: type[Row], what: str, chosen: Mapping[str, str] | None = None) -> list[Row]:
     """Read a table that `write_dataclasses` wrote. Other columns are ignored.
 
     Parameters
@@ -340,6 +347,8 @@ def read_dataclasses(path: str | Path, row: type[Row], what: str) -> list[Row]:
         The dataclass.
     what : str
         What the table is, for messages: "a table of comparisons".
+    chosen : mapping, optional
+        Columns, and the value that the rows to read have in them.
 
     Raises
     ------
@@ -348,6 +357,6 @@ def read_dataclasses(path: str | Path, row: type[Row], what: str) -> list[Row]:
     """
     schema = schema_of(row)
     try:
-        return [row(**dict(zip(schema.names, values, strict=True))) for values in _read(path, schema, what)]
+        return [row(**dict(zip(schema.names, values, strict=True))) for values in _read(path, schema, what, chosen)]
     except (TypeError, ValueError) as error:
         raise DamagedError(f"not {what} ({error}); delete it and run again", file=path) from error

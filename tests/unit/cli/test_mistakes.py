@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import Annotated, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, get_args, get_origin, get_type_hints
 
 import pytest
 from typer.models import OptionInfo
@@ -22,16 +24,21 @@ COMMANDS = {
     for name in listed
     if name not in ("init", "train")
 }
-ALONE = {"audit", "licences", "journal", "construct endpoint"}
+ALONE = {"audit", "data licences", "journal check", "journal repair", "construct endpoint"}
 """Commands that need no project."""
 IN_A_PROJECT = {
-    "metrics --out x.csv --model orcale": (2, "--model: 'orcale' is not known; did you mean 'oracle'?"),
-    "metrics --out x.csv --benchmark humblebenhc": (2, "--benchmark: 'humblebenhc' is not known; did you mean 'humb"),
-    "check humblebench --edition full": (3, "data first (known-unknowns fetch humblebench --edition full)"),
+    "tables metrics --out x.csv --model orcale": (2, "--model: 'orcale' is not known; did you mean 'oracle'?"),
+    "tables metrics --out x.csv --benchmark humblebenhc": (
+        2,
+        "--benchmark: 'humblebenhc' is not known; did you mean 'humb",
+    ),
+    "check humblebench --edition full": (3, "data first (known-unknowns data fetch humblebench --edition full)"),
     "compare-models GLM-4.1V Mulberry --edition released": (3, "results/released: no two have answers to the same"),
     "compare-models oracle orcale": (2, "MODEL: 'orcale' is not known; did you mean 'oracle'?"),
     "check params --params .": (2, "no such file: ."),
-    "pin --edition full": (2, "is in no repository of DVC; run  git init && dvc init  and pin again"),
+    "tables metrics": (2, "--out: name the CSV file to write"),
+    "tables paper --variant noise": (2, "--variant: selects metrics; write  tables metrics"),
+    "data pin --edition full": (2, "is in no repository of DVC; run  git init && dvc init  and pin again"),
 }
 
 
@@ -48,7 +55,7 @@ def required(command: Callable[..., None]) -> list[str]:
         if parameter.default is not parameter.empty:
             continue
         kind, *about = get_args(hints[name]) if get_origin(hints[name]) is Annotated else (hints[name],)
-        value = {int: "2", float: "0.5", Literal["check", "repair"]: "check"}.get(kind, "nowhere")
+        value = {int: "2", float: "0.5"}.get(kind, "nowhere")
         is_option = any(isinstance(each, OptionInfo) for each in about)
         found += [f"--{name.replace('_', '-')}", value] if is_option else [value]
     return found
@@ -77,7 +84,27 @@ def test_a_mistake_in_a_project_is_named(command, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("command", "says"), [("journal check", "no journals below"), ("pin --results", "Nothing was")]
+    ("former", "present"),
+    [
+        ("fetch", "data fetch"),
+        ("lock", "data lock"),
+        ("pin", "data pin"),
+        ("licences", "data licences"),
+        ("retry", "journal retry"),
+        ("metrics", "tables metrics"),
+    ],
+)
+def test_a_former_name_answers_with_the_present_one(former, present):
+    done = subprocess.run(
+        [sys.executable, "-m", "known_unknowns", former, "--edition", "full"], capture_output=True, text=True
+    )
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr == f"known-unknowns: error: {former}: is now `known-unknowns {present}`\n"
+    assert invoke(*present.split(), "--help")[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "says"), [("journal check", "no journals below"), ("data pin --results", "Nothing was")]
 )
 def test_a_command_without_anything_to_do_says_so(command, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -243,7 +243,7 @@ def test_the_json_and_the_table_agree(tmp_path):
 def test_a_folder_that_cannot_be_checked(tmp_path):
     with pytest.raises(ConfigError, match="did you mean 'humblebench'"):
         check("humblebunch", tmp_path)
-    with pytest.raises(DataError, match="known-unknowns fetch mmsap"):
+    with pytest.raises(DataError, match="known-unknowns data fetch mmsap"):
         check("mmsap", tmp_path / "none")
     with pytest.raises(ValueError, match="'grave'"):
         Finding("grave", "x", "", "")

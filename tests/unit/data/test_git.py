@@ -124,7 +124,7 @@ def test_a_fetch_killed_during_the_transfer_is_repeated(published, tmp_path):
 
     def start(settings):
         (tmp_path / "gitconfig").write_text(instead + settings, encoding="utf-8")
-        command = [sys.executable, "-m", "known_unknowns", "fetch", "actiview", "--edition", "full"]
+        command = [sys.executable, "-m", "known_unknowns", "data", "fetch", "actiview", "--edition", "full"]
         environment = os.environ | {"GIT_CONFIG_GLOBAL": str(tmp_path / "gitconfig"), "PYTHONPATH": str(ROOT / "src")}
         return subprocess.Popen(
             [*command, "--params", str(tmp_path / "params.yaml")],

@@ -177,7 +177,7 @@ def test_the_token_is_sent_only_to_the_hub_and_not_printed(serve, place, monkeyp
 def test_an_unlocked_source_without_a_connection_is_an_error(place, serve, monkeypatch):
     serve()
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(MachineError, match=r"HF_HUB_OFFLINE is set.*known-unknowns lock humblebench"):
+    with pytest.raises(MachineError, match=r"HF_HUB_OFFLINE is set.*known-unknowns data lock humblebench"):
         place.fetch()
 
 

@@ -16,8 +16,8 @@ FILES = {"README.md": b"# HumbleBench\n", "data/train-0.parquet": LARGE}
 
 
 def start(hub, folder):
-    """Start `known-unknowns fetch humblebench` in a new process."""
-    command = [sys.executable, "-m", "known_unknowns", "fetch", "humblebench", "--edition", "full"]
+    """Start `known-unknowns data fetch humblebench` in a new process."""
+    command = [sys.executable, "-m", "known_unknowns", "data", "fetch", "humblebench", "--edition", "full"]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
     environment |= {"HF_ENDPOINT": hub.url, "HF_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT / "src")}
     return subprocess.Popen(

@@ -61,10 +61,10 @@ def test_the_terms_are_stored_beside_the_images(tmp_path):
 
 def test_the_command():
     runner = CliRunner()
-    shown = runner.invoke(app, ["licences", "mmsap"]).output
+    shown = runner.invoke(app, ["data", "licences", "mmsap"]).output
     assert "# MM-SAP" in shown and "none granted" in shown and "ActiView" not in shown
-    printed = runner.invoke(app, ["licences"]).output
+    printed = runner.invoke(app, ["data", "licences"]).output
     authors = "".join(path.read_text(encoding="utf-8") for path in PAPERS).count("author = ")
     assert len(re.findall(r"^\s*author\s*=", printed, re.MULTILINE)) == authors
-    wrong = runner.invoke(app, ["licences", "mmsapp"])
+    wrong = runner.invoke(app, ["data", "licences", "mmsapp"])
     assert isinstance(wrong.exception, ConfigError) and "did you mean 'mmsap'" in str(wrong.exception)

@@ -63,7 +63,7 @@ def test_unfinished_results_are_not_recorded(tmp_path, monkeypatch):
 def test_a_permission_for_data_is_refused_where_no_data_are_pinned(monkeypatch):
     monkeypatch.setattr(pinning, "record_results", lambda settings: pytest.fail("the results were recorded"))
     with pytest.raises(
-        ConfigError, match=r"--redistribute: .* run {2}known-unknowns pin --redistribute mmsap$"
+        ConfigError, match=r"--redistribute: .* run {2}known-unknowns data pin --redistribute mmsap$"
     ) as raised:
         share.pin(redistribute=["mmsap"], results=True)
     assert raised.value.exit_code == 2

@@ -46,7 +46,7 @@ def test_without_a_connection_the_error_says_which_files_to_provide(offline):
     assert f"data/train-0.parquet  30.0 kB  sha256 {sha256(LARGE).hexdigest()}" in told
     assert "README.md  14 bytes  git blob " in told
     assert "HF_HUB_OFFLINE is set" in told
-    assert "known-unknowns fetch humblebench --edition full --from FOLDER" in told
+    assert "known-unknowns data fetch humblebench --edition full --from FOLDER" in told
     assert not offline.out.exists()
 
 

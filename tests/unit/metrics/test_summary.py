@@ -71,7 +71,7 @@ def summary(tmp_path):
 
 def test_all_metrics_as_csv_once_and_in_a_fixed_order(summary, tmp_path):
     out = tmp_path / "all.csv"
-    assert write_all_metrics([tmp_path / "another.parquet", tmp_path / "m.parquet"], out, chosen={"model": None}) == 10
+    assert write_all_metrics([tmp_path / "another.parquet", tmp_path / "m.parquet"], out, chosen={}) == 10
     with out.open(newline="", encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
     assert list(rows[0]) == tables.METRICS.names
@@ -106,7 +106,7 @@ def test_chosen_metrics_as_csv(summary, tmp_path):
 def test_values_that_no_metric_has_are_named(summary, tmp_path):
     for chosen, message in (
         ({"name": "acuracy"}, "--name: 'acuracy' is not known; did you mean 'accuracy'?"),
-        ({"variant": "blank", "name": None}, "--variant: 'blank' is not known; known are nota_only, original"),
+        ({"variant": "blank"}, "--variant: 'blank' is not known; known are nota_only, original"),
         ({"variant": "nota_only", "category": "Object"}, "no metric has all these values: nota_only, Object"),
     ):
         with pytest.raises(ConfigError, match=re.escape(message)):
@@ -120,7 +120,7 @@ def test_models_that_were_removed_from_the_edition_are_left_out(tmp_path, monkey
     for model in ("oracle", "removed"):
         table = tmp_path / "results/pocket/metrics" / model / "humblebench/metrics.parquet"
         tables.write_metrics(table, [metric("accuracy", 0.5, model=model)])
-    assert CliRunner().invoke(app, ["metrics", "--out", "all.csv"]).exit_code == 0
+    assert CliRunner().invoke(app, ["tables", "metrics", "--out", "all.csv"]).exit_code == 0
     with (tmp_path / "all.csv").open(encoding="utf-8") as lines:
         assert [row["model"] for row in csv.DictReader(lines)] == ["oracle"]
 
