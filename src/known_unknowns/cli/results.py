@@ -127,7 +127,7 @@ def _write_metrics(params: Params, out: Path | None, chosen: Mapping[str, str]) 
         if model_of(path) in models and benchmark_of(path) in benchmarks
     ]
     if not files:
-        raise DataError(f"no metrics here yet; run  make run EDITION={params.edition}  first", file=folder)
+        raise DataError(f"no metrics here yet; run  {run_command(params.edition)}  first", file=folder)
     count = write_all_metrics(files, out, chosen=chosen)
     print(f"{count:,} metrics in {out}")
 

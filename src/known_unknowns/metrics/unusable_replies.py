@@ -168,7 +168,7 @@ def without_text(params: Params, results: Path, *, program: str, options: str) -
         names = dict.fromkeys(again)
         name = next(iter(names)) if len(names) == 1 else "MODEL"
         models = f", for {', '.join(names)}" if len(names) > 1 else ""
-        lines.append(f"Ask them again: {program} retry {name} {options}{models}")
+        lines.append(f"Ask them again: {program} journal retry {name} {options}{models}")
     if many:
         ((kind, _),) = many.most_common(1)
         lines.append(f"{kind}: {REMEDIES[kind]}")
