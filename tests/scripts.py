@@ -5,16 +5,15 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import yaml
 from snakemake.iocontainers import Namedlist
 
 from known_unknowns.config import Params
-from known_unknowns.workflow import job, selection
+from known_unknowns.inference.asking import Asking
+from known_unknowns.workflow.rule_settings import named, uncompared
 from tests.paths import ROOT
 
 PROGRAM = """
@@ -25,43 +24,30 @@ runpy.run_path(script, {"snakemake": pickle.load(open(given, "rb"))}, "__main__"
 LOG = "job.log"
 
 
-def command(
-    name: str,
-    folder: Path,
-    params: Params,
-    *,
-    wildcards: Mapping[str, str],
-    parameters: Mapping[str, Any],
-    files: Mapping[str, Any] | None = None,
-    output: Mapping[str, Any] | None = None,
-) -> list[str]:
-    """Return the command of a job of a rule in a project's folder. Its log is `LOG` there.
-
-    ``files`` are its inputs, and ``parameters`` those that are no settings.
-    """
-    frozen = folder / job.FROZEN
-    frozen.parent.mkdir(parents=True, exist_ok=True)
-    frozen.write_text(yaml.safe_dump(params.file.plain(), sort_keys=False), encoding="utf-8")
-    step = "infer" if name == "infer_shard" else name
-    settings = {each: selection.parameter(params, step, each, **wildcards) for each in selection.STEPS[step]}
-    given = SimpleNamespace(
-        input=Namedlist(fromdict=dict(files or {})),
-        output=Namedlist(fromdict=dict(output or {})),
-        params=Namedlist(fromdict={**settings, **parameters}),
-        wildcards=Namedlist(fromdict=dict(wildcards)),
-        threads=1,
-        log=[str(folder / LOG)],
-    )
-    written = folder / f"{name}.pickle"
-    written.write_bytes(pickle.dumps(given))
-    return [sys.executable, "-c", PROGRAM, str(ROOT / "rules/scripts" / f"{name}.py"), str(written)]
+def parameters_of_asking(params: Params, model: str, benchmark: str) -> dict[str, Any]:
+    """Return the settings of a job that asks a model, as its rule gives them (`ASKING` of rules/inference.smk)."""
+    asking = Asking.of(params, model, benchmark)
+    of_rule = named(**asking.settings) | uncompared(pace=asking.model.pace())
+    wildcards = Namedlist(fromdict={"model": model, "benchmark": benchmark})
+    return {name: of_wildcards(wildcards) for name, of_wildcards in of_rule.items()}
 
 
 def infer(project: Path, params: Params, model: str, benchmark: str, **parameters: Path) -> list[str]:
-    """Return the command of a job of the rule infer. ``parameters`` are paths that differ from the defaults."""
-    paths = {"questions": "questions", "folder": "variants", "out": "out", "shards": "shards", "journal": "j.jsonl"}
-    given = {name: str(parameters.get(name, project / path)) for name, path in paths.items()}
-    return command("infer", project, params, wildcards={"model": model, "benchmark": benchmark}, parameters=given)
+    """Return the command of a job of the rule infer in a project's folder. Its log is `LOG` there.
+
+    ``parameters`` are paths that differ from the defaults.
+    """
+    settings = parameters_of_asking(params, model, benchmark)
+    defaults = {"questions": "questions", "folder": "variants", "out": "out", "shards": "shards", "journal": "j.jsonl"}
+    paths = {name: str(parameters.get(name, project / path)) for name, path in defaults.items()}
+    given = SimpleNamespace(
+        params=Namedlist(fromdict=settings | paths),
+        wildcards=Namedlist(fromdict={"model": model, "benchmark": benchmark}),
+        log=[str(project / LOG)],
+    )
+    written = project / "infer.pickle"
+    written.write_bytes(pickle.dumps(given))
+    return [sys.executable, "-c", PROGRAM, str(ROOT / "rules/scripts/infer.py"), str(written)]
 
 
 def run(job_command: list[str], folder: Path) -> tuple[int, str]:

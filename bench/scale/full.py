@@ -46,7 +46,7 @@ WRITTEN = {
     "variants": f"{RESULTS}/variants",
     "journals": "journal",
     "replies": f"{RESULTS}/replies",
-    "scores": f"{RESULTS}/scores",
+    "answers": f"{RESULTS}/answers",
     "metrics": f"{RESULTS}/metrics",
     "report": f"{RESULTS}/report",
     "tracking": "mlartifacts",

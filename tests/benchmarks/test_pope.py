@@ -13,11 +13,10 @@ from known_unknowns.data.check import check
 from known_unknowns.data.questions import vary
 from known_unknowns.edition_files import asked
 from known_unknowns.entry_points import BENCHMARKS
-from known_unknowns.metrics.measure import measure
-from known_unknowns.model_runs.model_run import infer
 from known_unknowns.records import OVERALL
 from known_unknowns.scoring.table import parse
 from known_unknowns.workflow import configuration
+from tests.asked_and_measured import infer, measure
 from tests.factories import png
 from tests.paths import ROOT
 

@@ -14,9 +14,9 @@ from known_unknowns import tables
 from known_unknowns.cli import main
 from known_unknowns.config import Tracking
 from known_unknowns.errors import ConfigError, MachineError
-from known_unknowns.model_runs.model_run import infer
 from known_unknowns.workflow import configuration
 from known_unknowns.workflow.error_line import error_line
+from tests.asked_and_measured import infer
 from tests.factories import model_entry, question
 from tests.paths import ROOT
 

@@ -96,7 +96,7 @@ def test_nested_overrides_have_their_types():
 def test_snakemake_refuses_and_converts_too(project):
     dry = ("snakemake", "--dry-run", "--cores", "1")
     with (project.root / "Snakefile").open("a") as file:
-        file.write('\nworkflow_run.write_settings(PARAMS, Path("seen.yaml"))\n')
+        file.write('\nrun_settings.write(PARAMS, Path("seen.yaml"))\n')
     project.run(*dry, "--config", "statistics={confidence: 0.9}", "tracking={enabled: false}", timeout=60)
     settings = yaml.safe_load((project.root / "seen.yaml").read_text())
     assert settings["statistics"]["confidence"] == 0.9 and settings["tracking"]["enabled"] is False

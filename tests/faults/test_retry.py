@@ -12,8 +12,8 @@ import yaml
 from known_unknowns import tables
 from known_unknowns.cli import main
 from known_unknowns.config import load
-from known_unknowns.model_runs.model_run import infer
 from known_unknowns.workflow import run
+from tests.asked_and_measured import infer
 from tests.factories import question
 from tests.paths import ROOT
 from tests.servers.endpoint import MODEL, Endpoint, Response, answer_to, completion, error

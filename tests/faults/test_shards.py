@@ -19,8 +19,8 @@ from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.inference import shards
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.shards import Shard
-from known_unknowns.model_runs import model_run
 from known_unknowns.records import Cell, Image, Question, Turn
+from tests.asked_and_measured import infer, infer_shard
 from tests.cells import read_replies
 from tests.factories import params_from, published_row, question, variant_entry, write_published
 from tests.paths import ROOT
@@ -61,11 +61,11 @@ def ask(world, folder, model, count, *, order=None, shuffle=0, **pocket):
     numbers = list(range(1, count + 1)) if order is None else order
     random.Random(shuffle).shuffle(numbers)
     for number in numbers:
-        model_run.infer_shard(
+        infer_shard(
             params(count, **pocket), model, "humblebench", Shard(number, count), records=folder / "records", **where
         )
     where |= {"out": folder / "out", "records": folder / "records"}
-    model_run.infer(params(count, **pocket), model, "humblebench", **where)
+    infer(params(count, **pocket), model, "humblebench", **where)
     return tables_of(folder / "out"), json.loads((folder / "out/engine.json").read_text())
 
 
@@ -117,7 +117,7 @@ def test_the_check_of_batches_covers_the_attempts_that_were_killed(world, pocket
     check.add({"A": -0.5, "B": -0.75}, {"A": -0.75, "B": -0.5})
     questions, params = world
     where = folders(questions, tmp_path) | {"out": tmp_path / "out"}
-    model_run.infer(params(batch_size=8), "pocket", "humblebench", **where)
+    infer(params(batch_size=8), "pocket", "humblebench", **where)
     last = json.loads((tmp_path / "out/engine.json").read_text())
     assert (tables_of(tmp_path / "out"), last["newly_asked"]) == (expected, 0)
     found = last["about"]["certificate"]
@@ -139,7 +139,7 @@ def test_a_batch_size_changes_no_answer(world, pocket, tmp_path):
 def test_the_tables_of_scripted_respondents_do_not_depend_on_shards_at_all(world, tmp_path):
     questions, params = world
     where = folders(questions, tmp_path / "plain") | {"out": tmp_path / "plain/out"}
-    model_run.infer(params(), "uniform", "humblebench", **where)
+    infer(params(), "uniform", "humblebench", **where)
     for count in (1, 7):
         (tmp_path / str(count)).mkdir()
         assert ask(world, tmp_path / str(count), "uniform", count)[0] == tables_of(tmp_path / "plain/out")
@@ -150,9 +150,7 @@ def test_another_number_of_shards_asks_nothing_twice(world, tmp_path):
     questions, params = world
     where = folders(questions, tmp_path)
     for number in (5, 2):
-        model_run.infer_shard(
-            params(7), "uniform", "humblebench", Shard(number, 7), records=tmp_path / "records", **where
-        )
+        infer_shard(params(7), "uniform", "humblebench", Shard(number, 7), records=tmp_path / "records", **where)
     path = shards.shard_path(tmp_path / "hb.jsonl", Shard(2, 7))
     whole = path.read_bytes()
     path.write_bytes(whole[:-30])  # a kill while the last line is written
@@ -161,7 +159,7 @@ def test_another_number_of_shards_asks_nothing_twice(world, tmp_path):
     found, _ = ask(world, tmp_path, "uniform", 2)
     written = keys(tmp_path / "hb.jsonl")
     assert len(written) == len(set(written)) and sound <= set(written)
-    model_run.infer(params(), "uniform", "humblebench", out=tmp_path / "again", **where)
+    infer(params(), "uniform", "humblebench", out=tmp_path / "again", **where)
     assert json.loads((tmp_path / "again/engine.json").read_text())["newly_asked"] == 0
     assert tables_of(tmp_path / "again") == found
 
@@ -203,7 +201,7 @@ def test_an_image_and_equal_turns_are_never_divided():
 def test_a_kill_while_replies_are_moved_loses_and_repeats_nothing(world, tmp_path, monkeypatch):
     questions, params = world
     where = folders(questions, tmp_path) | {"records": tmp_path / "records"}
-    model_run.infer_shard(params(2), "uniform", "humblebench", Shard(1, 2), **where)
+    infer_shard(params(2), "uniform", "humblebench", Shard(1, 2), **where)
     notes = shards.notes_path(shards.shard_path(tmp_path / "hb.jsonl", Shard(1, 2)))
     notes.write_text('{"note": 1}\n')
     kept = set(shards.replies_of(tmp_path / "hb.jsonl"))

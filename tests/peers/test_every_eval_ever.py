@@ -24,13 +24,14 @@ from known_unknowns.config import Params
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.exchange import every_eval_ever
+from known_unknowns.inference.asking import Asking
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
-from known_unknowns.metrics.measure import measure
 from known_unknowns.model_runs.model_run import cells_of
 from known_unknowns.records import OVERALL, Reply
 from known_unknowns.scoring.table import parse
 from known_unknowns.workflow import configuration
+from tests.asked_and_measured import measure
 from tests.paths import ROOT
 
 SCHEMAS = Path(sys.prefix) / "peers/every_eval_ever/schemas"
@@ -88,7 +89,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Params]:
         folder = files.variants(benchmark)
         for name in names:
             vary(params.variant(name), files.question_table(benchmark), folder / f"{name}.parquet", seeds=[0])
-        cells = cells_of(params, MODEL, benchmark, folder)
+        cells = cells_of(Asking.of(params, MODEL, benchmark), benchmark, folder)
         with Journal(root / "journal.jsonl") as journal:
             outcome = run(cells, Replies(), journal, folder=files.questions(benchmark))
         replies, answers = files.replies(MODEL, benchmark), files.answers(MODEL, benchmark)

@@ -13,13 +13,13 @@ import pytest
 from PIL import Image as Pillow
 
 from known_unknowns import images, tables, variants
-from known_unknowns.metrics.measure import measure
 from known_unknowns.records import AnsweredTurn, Cell, Image, Question, Reply
 from known_unknowns.scoring.table import parse
 from known_unknowns_benchmarks.humblebench.loader import parse_question
 from known_unknowns_construction import steps
 from known_unknowns_construction.release import release
 from tests import paths
+from tests.asked_and_measured import measure
 from tests.cells import write_replies
 from tests.factories import variant_entry
 from tests.peers import humblebench

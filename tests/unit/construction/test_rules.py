@@ -7,10 +7,10 @@ import os
 import pytest
 
 from known_unknowns.config import Params
-from known_unknowns.workflow import configuration, selection
+from known_unknowns.workflow import configuration
 from known_unknowns_construction import rules as construction_rules
 from known_unknowns_construction.scripted_endpoint import if_scripted
-from tests.factories import params_from
+from tests.factories import params_from, with_keys
 from tests.paths import ROOT
 
 
@@ -34,12 +34,21 @@ def test_inputs_follow_from_the_entry(params):
 
 
 def test_a_step_depends_on_its_own_keys_and_the_models_that_they_name(params):
-    generation = selection.compared(params, "construct_generate", construction="pocket")
-    assert list(generation["models"]) == ["scripted-constructor"]
-    assert generation["construction"]["pocket"].keys() == {"benchmark", "generators", "scripted_endpoint"}
-    filters = selection.compared(params, "construct_filter", construction="pocket")
-    assert list(filters["models"]) == ["always_a", "scripted-constructor", "uniform"]
-    assert selection.compared(params, "construct_attributes", construction="photos")["models"] == {}
+    generation = construction_rules.settings(params, "pocket", "generators", "seed")
+    assert generation.keys() == {"benchmark", "generators", "scripted_endpoint"}
+    asked = construction_rules.asked_models
+    assert asked(params, "pocket", "generators").keys() == {"scripted-constructor"}
+    assert asked(params, "pocket", "filters").keys() == {"always_a", "scripted-constructor", "uniform"}
+    assert asked(params, "photos", "attributes") == {}
+
+
+def test_a_key_of_a_model_that_changes_no_reply_runs_no_step_again(params):
+    def asked(**keys):
+        changed = with_keys(params, **{f"models__scripted-constructor__{key}": value for key, value in keys.items()})
+        return construction_rules.asked_models(changed, "pocket", "generators")
+
+    assert asked(concurrency=7) == asked(concurrency=8)
+    assert asked(source="one") != asked(source="other")
 
 
 def test_only_entries_that_ask_for_it_use_the_scripted_endpoint(params, monkeypatch):

@@ -15,10 +15,10 @@ from known_unknowns.edition_files import asked as asked_of
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.exchange.export import export
 from known_unknowns.exchange.import_predictions import import_predictions
-from known_unknowns.metrics.measure import measure
 from known_unknowns.records import AnsweredTurn, Cell, Metric, Question, Reply
 from known_unknowns.scoring.table import parse
 from known_unknowns.tables import Part
+from tests.asked_and_measured import measure
 from tests.cells import read_replies, write_replies
 from tests.factories import params_from, question
 from tests.unit.metrics import answered

@@ -9,9 +9,9 @@ import pytest
 from known_unknowns import config
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
-from known_unknowns.model_runs.model_run import infer
 from known_unknowns.records import Cell
 from known_unknowns.workflow import configuration
+from tests.asked_and_measured import infer
 from tests.cells import write_questions
 from tests.factories import question
 from tests.paths import ROOT

@@ -132,7 +132,9 @@ def run(data: Path, folder: Path, benchmark: str, variant: str, *, messy: bool) 
     table = read(answers, benchmark, cells=cells, parsers=parsers)
     free = {variant} if variant_of(benchmark, entry).content_free else set()
     again = {variant} if any(turn.step == FORCED for turn in turns) else set()
-    metrics = metrics_of(table, STATISTICS, model="m", benchmark=benchmark, content_free=free, asks_again=again)
+    metrics = metrics_of(
+        table, STATISTICS.confidence, model="m", benchmark=benchmark, content_free=free, asks_again=again
+    )
     return Run(
         variant,
         tables.Part(folder / "variants" / f"{variant}.parquet", SEED),

@@ -11,7 +11,7 @@ import yaml
 from known_unknowns.config import Params, load
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.errors import ConfigError
-from known_unknowns.model_runs.model_run import infer
+from tests.asked_and_measured import infer
 from tests.factories import data_entry
 from tests.paths import ROOT
 from tests.unit.benchmarks.multiple_choice.own_files import own_folder, row

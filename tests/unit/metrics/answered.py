@@ -13,11 +13,11 @@ from known_unknowns import tables
 from known_unknowns.benchmark.protocol import CONFIDENCE
 from known_unknowns.config import Params
 from known_unknowns.metrics.answers import cells_of, frame
-from known_unknowns.metrics.measure import measure
 from known_unknowns.records import OVERALL, AnsweredTurn, Cell, Metric, Question, Reply, Score
 from known_unknowns.scoring.answers import answer_table
 from known_unknowns.scoring.dialogues import ScoresByTurn, score_turn
 from known_unknowns.scoring.table import parse
+from tests.asked_and_measured import measure
 from tests.factories import params_from, with_keys
 
 PARSERS = ("official", "robust", "likelihood")

@@ -40,7 +40,7 @@ def hooks(monkeypatch):
         AcrossVariants("of_three", ("original", "noise", "blank"), mean_accuracy),
     )
     metrics_are(monkeypatch, across_variants=combined)
-    monkeypatch.setattr(dual, "combinations", lambda params, benchmark: ())
+    monkeypatch.setattr(dual, "pairs_of", lambda functions, protocols: ())
 
 
 def ask(number: int, category: str = "Object", group: str | None = None) -> Question:

@@ -13,16 +13,16 @@ import pytest
 
 from known_unknowns import tables
 from known_unknowns.benchmark.protocol import FORCED
-from known_unknowns.config import RespondentModel, Statistics
+from known_unknowns.config import RespondentModel
 from known_unknowns.data.questions import vary
 from known_unknowns.engines.respondents import Respondent
 from known_unknowns.metrics.answers import cells_of, complete, confidences
 from known_unknowns.metrics.confidence_sources import confidence_table, metrics_of_sources
-from known_unknowns.metrics.measure import measure, metrics_of
-from known_unknowns.model_runs.model_run import infer
+from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.records import ABSTAINED, OVERALL, AnswerKey, Cell, Metric, Reply, Turn
 from known_unknowns.scoring.table import parse
 from known_unknowns.tables.confidence_sources import COLUMNS, low_mass
+from tests.asked_and_measured import infer, measure
 from tests.factories import params_from, question, variant_entry, with_keys
 from tests.unit.metrics.answered import answers_of, dialogue, measured, params, pick, write
 
@@ -203,7 +203,7 @@ REFUSED, WRONG = [("answer", Reply("E"))], [("answer", Reply("E")), (FORCED, Rep
 
 def of_refusals(dialogues, **settings) -> dict[str, Metric]:
     settings = {"benchmark": "humblebench", "asks_again": {"original"}} | settings
-    metrics = metrics_of(answers(dialogues), Statistics(confidence=0.95), model="m", **settings)
+    metrics = metrics_of(answers(dialogues), 0.95, model="m", **settings)
     return {m.name: m for m in metrics if m.name.endswith(".refusal")}
 
 
@@ -234,9 +234,7 @@ def test_refusals_are_not_judged_where_no_question_is_asked_again():
 
 def test_refusals_are_not_judged_where_every_answer_is_wrong():
     found = answers([ATTEMPTS[0], REFUSED, REFUSED], right=[4, 4, 4])
-    metrics = metrics_of(
-        found, Statistics(confidence=0.95), model="m", benchmark="humblebench", asks_again={"original"}
-    )
+    metrics = metrics_of(found, 0.95, model="m", benchmark="humblebench", asks_again={"original"})
     assert [(m.name, m.value) for m in metrics if m.name.endswith(".refusal")] == [("known.refusal", None)]
 
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from known_unknowns import variants
-from known_unknowns.config import Statistics
 from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.proportions import RECOGNISED
 from known_unknowns.metrics.rows import ALWAYS_DEFINED
@@ -88,7 +87,7 @@ def test_a_number_of_one_value_is_null(kind, tmp_path):
             (each, dialogue(each, [("answer", drawn(each, draw)), ("forced", drawn(each, draw))])) for each in asked
         ]
         table = answers_of({Cell("original", 0): pairs}, PARSERS)
-        found = metrics_of(table, Statistics(confidence=0.95), model="m", benchmark=asked[0].benchmark)
+        found = metrics_of(table, 0.95, model="m", benchmark=asked[0].benchmark)
         for metric in found:
             if metric.category == OVERALL and metric.value is not None and "." not in metric.name:
                 values[metric.parser, metric.name].add(metric.value)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from known_unknowns import variants
 from known_unknowns.benchmark.metrics import Ratio, RiskCoverage
-from known_unknowns.config import Statistics
 from known_unknowns.metrics import consistency
 from known_unknowns.metrics.answers import frame
 from known_unknowns.metrics.measure import metrics_of
@@ -164,13 +163,12 @@ def test_the_table_of_metrics_has_recognised_for_variants_without_content() -> N
     rows = [("A", ABSTAINED, None), ("B", ANSWERED, "B"), ("C", CUT, None)]
     bare = [(replace(q, options=q.options[:4], refusal=None), score) for q, score in scored(rows)]
     answers = cell_of(bare).reset_index().assign(variant="blank")
-    settings = Statistics(confidence=0.95)
-    measured = metrics_of(answers, settings, model="m", benchmark="humblebench", content_free={"blank"})
+    measured = metrics_of(answers, 0.95, model="m", benchmark="humblebench", content_free={"blank"})
     found = pick(measured, "recognised")
     assert (found.value, found.n, found.denominator) == (pytest.approx(1 / 3), 3, 3)
     refused = pick(measured, "recognised_refused")
     assert (refused.value, refused.method) == (None, "undefined: no question offers a refusal")
-    undefined = pick(metrics_of(answers, settings, model="m", benchmark="humblebench"), "recognised")
+    undefined = pick(metrics_of(answers, 0.95, model="m", benchmark="humblebench"), "recognised")
     assert (undefined.value, undefined.low, undefined.high, undefined.denominator) == (None, None, None, 0)
 
 

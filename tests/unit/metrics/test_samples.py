@@ -15,10 +15,9 @@ from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.data.questions import vary
 from known_unknowns.errors import ConfigError
-from known_unknowns.metrics.measure import measure
-from known_unknowns.model_runs.model_run import infer
 from known_unknowns.records import AnsweredTurn, Cell, Metric, Question, Repeat, Reply, Turn, repeats_name
 from known_unknowns.scoring.table import parse
+from tests.asked_and_measured import infer, measure
 from tests.factories import params_from, question, variant_entry
 from tests.paths import ROOT
 from tests.unit.metrics.answered import params as params_of

@@ -14,8 +14,9 @@ from known_unknowns.data.questions import normalise, vary
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
-from known_unknowns.model_runs import model_run, reference_prompt
+from known_unknowns.model_runs import reference_prompt
 from known_unknowns.records import Cell, Reply
+from tests.asked_and_measured import infer
 from tests.factories import published_row, question, write_published
 from tests.paths import ROOT
 from tests.servers.client import asked_once
@@ -174,7 +175,7 @@ def asked(tmp_path):
 
     def ask(*again: str):
         folders = {"questions": tmp_path / "questions", "variants": tmp_path / "variants", "out": tmp_path / "out"}
-        replies = model_run.infer(
+        replies = infer(
             params, "tiny", "humblebench", journal=tmp_path / "j/humblebench.jsonl", ask_again=again, **folders
         )
         return list(replies), json_files.read(tmp_path / "out/engine.json")["about"]

@@ -26,9 +26,9 @@ from known_unknowns.comparison.paired_rows import write_model_comparison
 from known_unknowns.comparison.pairs import Selection, compare_selection
 from known_unknowns.config import Params
 from known_unknowns.edition_files import EditionFiles
-from known_unknowns.metrics.measure import measure
 from known_unknowns.records import AnsweredTurn, Cell, Image, Option, Question, Reply
 from known_unknowns.scoring.table import parse
+from tests.asked_and_measured import measure
 from tests.factories import params_from
 from tests.paths import ROOT
 

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.errors import MachineError
-from known_unknowns.metrics.measure import measure
-from known_unknowns.model_runs.judging import judge
 from known_unknowns.records import ANSWERED, FAILED, JUDGE, REFUSED, UNPARSED, AnsweredTurn, Reply
 from known_unknowns.scoring.judge import judge_turn, parse_judgement, prompt_for
 from known_unknowns.scoring.table import parse
+from tests.asked_and_measured import judge, measure
 from tests.cells import ONE
 from tests.factories import params_from, question
 from tests.servers.endpoint import MODEL, Endpoint, Request, Response, completion, error

@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
-from known_unknowns.workflow import configuration, job, selection
+from known_unknowns.inference.asking import Asking
+from known_unknowns.workflow import configuration, job
+from known_unknowns.workflow.rule_settings import named, of_job, uncompared
 from known_unknowns.workflow.run_lock import lock_run
+from tests import scripts
 from tests.factories import params_from
 from tests.paths import ROOT
 
@@ -19,7 +21,8 @@ from types import SimpleNamespace
 from known_unknowns.workflow.job import job
 
 if __name__ == "__main__":
-    snakemake = SimpleNamespace(log=["job.log"], params=[{"a": 1}, "a path", {"b": None}])
+    params = [{"a": 1}, "a path", {"b": None}, SimpleNamespace(c=2)]
+    snakemake = SimpleNamespace(log=["job.log"], params=params)
 
 """
 
@@ -36,7 +39,7 @@ def run(folder: Path, body: str) -> tuple[int, str]:
 def test_the_log_has_the_output_of_the_job_and_of_the_programs_that_it_starts(tmp_path):
     (tmp_path / "job.log").write_text("of an earlier attempt\n" * 9)
     code, log = run(tmp_path, "import os\nprint(settings, flush=True)\nos.system('echo a program >&2')")
-    assert (code, log) == (0, "{'a': 1, 'b': None}\na program\n")
+    assert (code, log) == (0, "{'a': 1, 'b': None, 'c': 2}\na program\n")
 
 
 @pytest.mark.parametrize(
@@ -76,21 +79,36 @@ def test_no_run_starts_beside_a_job(tmp_path):
     lock_run(tmp_path / "run.lock", tmp_path / ".snakemake/known-unknowns.jobs", seconds=0).close()
 
 
-def test_a_job_that_asks_has_the_keys_that_change_no_reply_from_its_run(tmp_path, monkeypatch):
+def test_a_job_that_asks_has_the_keys_that_change_no_reply_which_are_not_compared():
     raw = configuration.load(ROOT / "params.yaml").file.plain()
     entry = {"engine": "openai", "source": "parrot", "base_url": "http://127.0.0.1:9/v1", "concurrency": 3}
     raw["models"]["hosted"] = entry | {"asked": {"mmsap": {"system": "Be brief."}}}
     params = params_from(raw)
-    monkeypatch.chdir(tmp_path)
-    job.FROZEN.parent.mkdir(parents=True)
-    job.FROZEN.write_text(yaml.safe_dump(params.file.plain(), sort_keys=False))
     for benchmark in ("humblebench", "mmsap"):
-        settings = selection.compared(params, "infer", model="hosted", benchmark=benchmark)
-        assert not {"concurrency", "timeout", "asked"} & settings["models"]["hosted"].keys()
-        asked = job.asking_configuration(settings).model("hosted").asked_in(benchmark)
-        assert asked == params.model("hosted").asked_in(benchmark)
-    settings["models"]["hosted"]["system"] = "as Snakemake compared it"
-    assert job.asking_configuration(settings).model("hosted").system == "as Snakemake compared it"
+        parameters = scripts.parameters_of_asking(params, "hosted", benchmark).values()
+        compared = of_job(value for value in parameters if isinstance(value, dict))
+        assert not {"concurrency", "timeout", "asked"} & compared["model"].keys()
+        assert "pace" not in compared
+        settings = of_job(parameters)
+        assert Asking.of_settings("hosted", settings).model == params.model("hosted").asked_in(benchmark)
+        assert Asking.of_settings("hosted", settings) == Asking.of(params, "hosted", benchmark)
+    settings["model"]["system"] = "as Snakemake compared it"
+    assert Asking.of_settings("hosted", settings).model.system == "as Snakemake compared it"
+
+
+def test_settings_are_compared_with_their_names_and_not_with_the_order_of_keys():
+    def parameters(**settings):
+        return {name: of_wildcards(None) for name, of_wildcards in named(**settings).items()}
+
+    one, other = parameters(seeds=[0], samples=[1]), parameters(seeds=[1], samples=[0])
+    assert {repr(value) for value in one.values()} != {repr(value) for value in other.values()}
+    assert repr(parameters(judge={"a": 1, "b": 2})) == repr(parameters(judge={"b": 2, "a": 1}))
+
+
+def test_settings_are_constants_or_functions_of_the_wildcards():
+    given = {**named(parsers=["{model}"], cells=lambda wildcards: [wildcards]), **uncompared(pace={"timeout": 1})}
+    settings = of_job(of_wildcards("m") for of_wildcards in given.values())
+    assert settings == {"parsers": ["{model}"], "cells": ["m"], "pace": {"timeout": 1}}
 
 
 @pytest.mark.parametrize(

@@ -11,19 +11,19 @@ import sys
 import pytest
 import yaml
 
-from known_unknowns.workflow import configuration, run
+from known_unknowns.workflow import configuration, run, run_settings
 from tests.factories import params_from
 from tests.paths import ROOT
 
 
 def test_equal_settings_are_not_written_again(tmp_path):
     path = tmp_path / "params.yaml"
-    run.write_settings(params_from({"edition": "mine"}), path)
+    run_settings.write(params_from({"edition": "mine"}), path)
     assert yaml.safe_load(path.read_text())["edition"] == "mine"
     written = path.stat().st_mtime_ns
-    run.write_settings(params_from({"edition": "mine"}), path)
+    run_settings.write(params_from({"edition": "mine"}), path)
     assert path.stat().st_mtime_ns == written
-    run.write_settings(params_from({"edition": "other"}), path)
+    run_settings.write(params_from({"edition": "other"}), path)
     assert yaml.safe_load(path.read_text())["edition"] == "other"
 
 
@@ -41,13 +41,17 @@ def test_printed_commands_read_the_configuration_of_the_run(tmp_path, monkeypatc
     edition = next(name for name in ("mine", "only-here") if name in raw["editions"])
     params = configuration.check(raw | {"edition": edition})
     results = tmp_path / "results" / edition
-    run.write_settings(params, results / "params.yaml")
+    run_settings.start(params)
     for model in params.models:
         record = results / "replies" / model / "humblebench" / "engine.json"
         record.parent.mkdir(parents=True)
         record.write_text('{"failures": {"empty": 1}, "replies": 9}')
+    assert "known-unknowns open" not in run.closing_message(params, f"results/{edition}", 1.0)
+    page = results / "report/index.html"
+    page.parent.mkdir()
+    page.touch()
     message = run.closing_message(params, f"results/{edition}", 1.0)
-    options = "--params results/only-here/params.yaml" if configured == "--configfile" else "--edition mine"
+    options = "--params results/only-here/run.yaml" if configured == "--configfile" else "--edition mine"
     assert f"known-unknowns open {options}\n" in message
     assert re.findall(r"Ask them again: \S*known-unknowns (.*)", message) == [f"retry far {options}"]
     chosen = options.split()

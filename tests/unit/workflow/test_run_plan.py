@@ -17,11 +17,11 @@ from known_unknowns.data.questions import normalise, vary
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.shards import replies_of
-from known_unknowns.model_runs import lazy_engine, model_run
+from known_unknowns.model_runs import lazy_engine
 from known_unknowns.records import Reply
-from known_unknowns.workflow import configuration, run_plan
+from known_unknowns.workflow import configuration, run_plan, run_settings
 from known_unknowns.workflow.rule_functions import with_shards
-from known_unknowns.workflow.run import write_settings
+from tests.asked_and_measured import infer
 from tests.factories import published_row, variant_entry, with_keys, write_published
 from tests.paths import ROOT
 
@@ -77,7 +77,7 @@ def plan(params: Params, gpus: int = 1) -> dict[str, dict[str, Any]]:
 
 
 def ask(params: Params, model: str, variants: list[str]) -> None:
-    model_run.infer(
+    infer(
         with_keys(params, editions__one__variants={"humblebench": variants}),
         model,
         "humblebench",
@@ -236,7 +236,7 @@ def test_tables_of_a_pilot_are_not_those_of_the_whole(made: Params) -> None:
     table = Path("data/full/questions/humblebench/questions.parquet")
     for variant in VARIANTS:
         vary(variant_entry(variant), table, folder / f"{variant}.parquet", seeds=[0], limit=5)
-    write_settings(pilot, Path("results/one/params.yaml"))
+    run_settings.end(pilot)
     ask(pilot, "oracle", VARIANTS)
     assert plan(pilot)["oracle"]["new"] == 0
     whole = plan(made)["oracle"]

@@ -22,7 +22,6 @@ from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines.respondents import Respondent
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.metrics.index import MetricIndex
-from known_unknowns.metrics.measure import measure
 from known_unknowns.metrics.run import Run
 from known_unknowns.records import Option, Question, Reply, Turn
 from known_unknowns.report.section import section
@@ -32,6 +31,7 @@ from known_unknowns_benchmarks.actiview.format import TYPES
 from known_unknowns_benchmarks.actiview.prompts import shown_views
 from known_unknowns_benchmarks.actiview.protocols import CAPTION, MORE, OPERATE, SELECT, ZOOM
 from tests import cells
+from tests.asked_and_measured import measure
 from tests.factories import params_from, scripted_reply
 from tests.factories import right as perfect_reply
 from tests.unit.benchmarks.actiview.perceiving import recorded, talk

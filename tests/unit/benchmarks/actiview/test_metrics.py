@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.metrics.measure import measure
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply, Turn
 from known_unknowns.scoring.table import parse
 from known_unknowns_benchmarks.actiview.metrics import (
@@ -20,6 +19,7 @@ from known_unknowns_benchmarks.actiview.metrics import (
     view_necessity,
 )
 from tests import paths
+from tests.asked_and_measured import measure
 from tests.cells import write_questions, write_replies
 from tests.factories import params_from
 from tests.unit.benchmarks.actiview.perceiving import converse, question, recorded

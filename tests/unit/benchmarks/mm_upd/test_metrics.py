@@ -10,8 +10,6 @@ import pytest
 import yaml
 
 from known_unknowns import tables
-from known_unknowns.metrics.measure import measure
-from known_unknowns.model_runs.model_run import infer
 from known_unknowns.records import ABSTAINED, CUT, AnsweredTurn, Cell, Reply, Score
 from known_unknowns.scoring.table import parse
 from known_unknowns.variants import apply
@@ -20,6 +18,7 @@ from known_unknowns.workflow import configuration
 from known_unknowns_benchmarks.mm_upd import prompts
 from known_unknowns_benchmarks.mm_upd.loader import load
 from known_unknowns_benchmarks.mm_upd.metrics import METRICS
+from tests.asked_and_measured import infer, measure
 from tests.paths import ROOT
 from tests.unit.benchmarks.mm_upd.published_files import write
 from tests.unit.metrics.answered import answers_of, cell_of, only_cell

@@ -18,11 +18,11 @@ from known_unknowns.config import Params, RespondentModel
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines.respondents import Respondent
 from known_unknowns.inference.bound_protocols import answer_key
-from known_unknowns.metrics.measure import measure
 from known_unknowns.records import Option, Question, Reply, Turn
 from known_unknowns.scoring.table import parse
 from known_unknowns_benchmarks.mmsap.loader import BEYOND, REFUSAL, SUB_TASKS
 from tests import cells
+from tests.asked_and_measured import measure
 from tests.factories import params_from, scripted_reply
 from tests.unit.benchmarks.mmsap.sapient import dialogue
 from tests.unit.report.fake_run import HOSTILE, FakeRun, make_image

@@ -10,10 +10,10 @@ from pathlib import Path
 from known_unknowns import tables, variants
 from known_unknowns.config import Params, RespondentModel
 from known_unknowns.engines.respondents import Respondent
-from known_unknowns.metrics.measure import measure
 from known_unknowns.records import AnsweredTurn, Cell, Image, Metric, Option, Question, Reply, Turn
 from known_unknowns.scoring.table import parse
 from known_unknowns_benchmarks.mmsap.loader import BASIC, BEYOND, KNOW, REFUSAL
+from tests.asked_and_measured import measure
 from tests.cells import write_questions, write_replies
 from tests.factories import asked_by, params_from, scripted_reply
 

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from known_unknowns.config import Statistics
 from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.proportions import RECOGNISED
 from known_unknowns.records import (
@@ -209,7 +208,7 @@ def test_without_the_forced_answer_only_the_metrics_that_need_it_are_undefined(p
     know, basic = ask("k", KNOW), ask("b", BASIC)
     pairs = [(know, by_text(know, "C", "C", protocol)), (basic, by_text(basic, "A", "A", protocol))]
     table = answers_of({ORIGINAL: pairs}, ("robust", "option_text"))
-    metrics = metrics_of(table, Statistics(confidence=0.95), model="m", benchmark="mmsap")
+    metrics = metrics_of(table, 0.95, model="m", benchmark="mmsap")
     reason = "1 of 1 refused questions have no answer without the refusal option"
     for name in NEED_THE_FORCED_ANSWER:
         found = pick(metrics, name, parser="option_text")
@@ -288,7 +287,7 @@ def test_the_interval_is_of_questions_and_shuffles_together():
         {Cell("shuffled_options", seed): questions for seed in range(5)},
         lambda q, _: Reply("AB"[generator.random() > chances[q.id]]),
     )
-    metrics = metrics_of(found, Statistics(confidence=0.95), model="m", benchmark="mmsap")
+    metrics = metrics_of(found, 0.95, model="m", benchmark="mmsap")
     pooled = pick(metrics, "score_kk", variant="shuffled_options", seed=None, parser="official")
     p = np.array(list(chances.values()))
     expected = np.sqrt((p.var() + (p * (1 - p)).mean() / 5) / 400)
@@ -331,7 +330,7 @@ def test_what_holds_for_any_replies(drawn, generator):
 
     def measure(order: list[Question]) -> dict[tuple[str, str, str], Metric]:
         table = answers({Cell("original", 0): order}, lambda q, turn: said[q.id][turn.step])
-        metrics = metrics_of(table, Statistics(confidence=0.95), model="m", benchmark="mmsap")
+        metrics = metrics_of(table, 0.95, model="m", benchmark="mmsap")
         return {(m.parser, m.category, m.name): m for m in metrics}
 
     found = measure(questions)
