@@ -209,11 +209,11 @@ def dots(spec: Dots, run: Run, published: Sequence[PublishedCell]) -> Figure:
     ):
         lines["chance"] = level
     alt_text = (
-        f"Dot plot: {spec.axis}, in percent: {counted(len(shown), 'row')}, in each a dot with its {confidence(run)} "
+        f"Dot plot: {spec.axis}, in percent: {counted(len(shown), 'panel')}, in each a dot with its {confidence(run)} "
         f"interval for each of {counted(len(run.models), 'model')}, and {counted(len(theirs), 'published number')}. "
         "The table below has the numbers of this run."
     )
-    chart = charts.dots([*found, *dict.fromkeys(theirs)], Axis(f"{spec.axis} (%)"), own_models(run), order, lines=lines)
+    chart = charts.dots([*found, *dict.fromkeys(theirs)], Axis(f"{spec.axis} (%)"), own_models(run), lines=lines)
     note = " ".join(filter(None, [spec.marks, note]))
     return figure(spec.name, spec.title, chart, alt_text, note=note, table=table, caveat=run.caveat)
 
@@ -294,7 +294,6 @@ def answers(run: Run) -> Figure:
         facet="variant",
         order=[run.section.name(variant) for variant in run.variants],
         baselines=run.baselines,
-        width=charts.SIZE[0],
     )
     return figure(name, title, chart, alt_text, note=note, caveat=run.caveat)
 
