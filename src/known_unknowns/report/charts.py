@@ -141,8 +141,8 @@ class Axis:
         margin = _MARGIN * (self.high - self.low)
         return self.low - margin, self.high + margin
 
-    def channel(self, field: str) -> dict[str, Any]:
-        """Return the arguments of a channel of Altair."""
+    def channel(self, field: str, *, length: int = 0) -> dict[str, Any]:
+        """Return the arguments of a channel of Altair, with a title that is not longer than ``length`` in pixels."""
         import altair as alt
 
         axis = alt.Axis(format=",~f", tickCount=7)
@@ -150,7 +150,8 @@ class Axis:
             numbers = range(math.ceil(self.low / self.tick), math.floor(self.high / self.tick) + 1)
             axis = alt.Axis(values=[self.tick * number for number in numbers], format=",~f")
         scale = alt.Scale(domain=list(self.ends), nice=False)
-        return {"field": field, "type": "quantitative", "scale": scale, "axis": axis, "title": self.title}
+        title = _wrapped(self.title, length) if length else self.title
+        return {"field": field, "type": "quantitative", "scale": scale, "axis": axis, "title": title}
 
 
 def joined(points: Iterable[Point]) -> list[tuple[Point, Point]]:
@@ -193,10 +194,8 @@ def points(
     layers = [layer for layer in layers if layer.data.values]
     scripted = sorted({point.model for point in found if point.kind == SCRIPTED})
     shapes = {
-        (PUBLISHED, MODEL): _shape(
-            "series", series, _SHAPES, symbolFillColor="transparent", symbolStrokeColor=MUTED, orient="top"
-        ),
-        (SCRIPTED,): _shape("name", scripted, _SHAPES[2:], symbolFillColor=BASELINE, symbolStrokeColor=BASELINE),
+        (PUBLISHED, MODEL): _shape("series", series, _SHAPES, orient="top", symbolStrokeColor=MUTED),
+        (SCRIPTED,): _shape("name", scripted, _SHAPES[2:], symbolStrokeColor=BASELINE),
     }
     for kinds, shape in shapes.items():
         marks = []
@@ -247,13 +246,14 @@ def _colour(found: Sequence[Point], models: Sequence[str], width: int) -> Any:
 
 
 def _shape(field: str, names: Sequence[str], shapes: Sequence[str], **style: Any) -> Any:
-    """Return the channel of shapes, with a legend if there are several names."""
+    """Return the channel of shapes, with a legend if a reader needs it."""
     import altair as alt
 
     scale = alt.Scale(domain=list(names), range=[shapes[place % len(shapes)] for place in range(len(names))])
     columns = _columns(names, SIZE[0])
-    legend = alt.Legend(title=None, columns=columns, columnPadding=20, symbolOpacity=1, **style)
-    return alt.Shape(f"{field}:N", scale=scale, legend=legend if any(names) else None)
+    legend = alt.Legend(title=None, columns=columns, columnPadding=20, symbolFillColor="transparent", **style)
+    is_needed = len(names) > 1 or field == "name"
+    return alt.Shape(f"{field}:N", scale=scale, legend=legend if is_needed else None)
 
 
 def _columns(texts: Collection[str], width: int) -> int:
@@ -316,13 +316,13 @@ def dots(
     of_line = alt.Y(
         "line:N", title=None, scale=alt.Scale(domain=names), axis=_named_ticks(names, {dot.group for dot in found})
     )
-    across = {name: x.channel(name) | {"title": _wrapped(x.title, width)} for name in ("value", "low")}
-    value, colour = alt.X(**across["value"]), alt.Color("colour:N", scale=None)
+    value, low = (alt.X(**x.channel(name, length=width)) for name in ("value", "low"))
+    colour = alt.Color("colour:N", scale=None)
     ours, theirs, drawn = (alt.Chart().transform_filter(test) for test in (_IS_OURS, _IS_PUBLISHED, _IS_LEVEL))
     bars, points = ours.mark_rule(strokeWidth=1.6, opacity=0.6, aria=False), ours.mark_point(filled=True, size=45)
     circles = theirs.mark_point(size=20, strokeWidth=1.2)
     layers = [
-        bars.encode(x=alt.X(**across["low"]), x2="high:Q", y=of_line, color=colour),
+        bars.encode(x=low, x2="high:Q", y=of_line, color=colour),
         points.encode(x=value, y=of_line, color=colour, opacity=alt.value(1), description="hover:N"),
         circles.encode(x=value, y=of_line, color=colour, description="hover:N"),
     ]
@@ -457,7 +457,7 @@ def grid(
         first_of = {row["group"]: row["column"] for row in reversed(rows)}
         values += [{"group": group, "model": RULE, "column": first_of[group]} for group in groups]
         layers.append(_rule_between(model))
-    chart = alt.layer(*layers, data=alt.Data(values=values)).properties(width={"step": 34}, height={"step": 20})
+    chart = alt.layer(*layers, data=alt.Data(values=values)).properties(width={"step": 26}, height={"step": 20})
     if list(groups) == [""]:
         return chart
     return chart.facet(**_facets("group", groups, len(groups)), spacing=10).resolve_scale(x="independent")
@@ -509,7 +509,9 @@ def curves(
 
     columns = 1 if len(facets) == 1 else 2 if len(facets) <= _MOST_WIDE else 4
     width = (SIZE[0] - (max(2, columns) - 1) * _SPACING) // max(2, columns)
-    across, up = alt.X(**x.channel("x")), alt.Y(**y.channel("y"))
+    height = round(0.8 * width)
+    across, x_low = (alt.X(**x.channel(field, length=width)) for field in ("x", "x_low"))
+    up, low = (alt.Y(**y.channel(field, length=height)) for field in ("y", "low"))
     colours = model_colours([name for name in series if name != grey]) | ({grey: GREY} if grey else {})
     scale = alt.Scale(domain=[*colours, ""], range=[*colours.values(), INK])
     of_lines = any(row["series"] for row in lines)
@@ -541,13 +543,13 @@ def curves(
         "x2": equal.mark_rule(strokeDash=[5, 4], color=MUTED, opacity=0.7, aria=False).encode(
             x=across, y=up, x2="x2:Q", y2="y2:Q"
         ),
-        "low": bar.encode(x=across, y=alt.Y(**y.channel("low")), y2="high:Q", color=colour),
-        "x_low": bar.encode(x=alt.X(**x.channel("x_low")), x2="x_high:Q", y=up, color=colour),
+        "low": bar.encode(x=across, y=low, y2="high:Q", color=colour),
+        "x_low": bar.encode(x=x_low, x2="x_high:Q", y=up, color=colour),
         "x": line.mark_line(strokeWidth=1.8, aria=False).encode(x=across, y=up, color=colour, order="x:Q"),
         "hover": point.encode(x=across, y=up, color=colour, description="hover:N"),
     }
     drawn = [layer for field, layer in layers.items() if any(row.get(field) is not None for row in rows)]
-    chart = alt.layer(*drawn, data=alt.Data(values=rows)).properties(width=width, height=round(0.8 * width))
+    chart = alt.layer(*drawn, data=alt.Data(values=rows)).properties(width=width, height=height)
     return chart.facet(**_facets("facet", [*headings.values()], columns), spacing=_SPACING)
 
 
