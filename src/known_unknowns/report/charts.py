@@ -1,9 +1,8 @@
-"""The kinds of charts: points in a plane, dots in rows, a grid of numbers, stacked shares, and curves.
+"""The five kinds of charts: points in a plane, dots by model, stacked shares, a grid of numbers, and curves.
 
-A chart of points or dots names every model: by its name at its point if all names fit, else by a number that the key
-below the chart explains. With many models in several series, the series alone are told apart (`is_crowded`). Scripted
-baselines and published models are grey where models have colours; in bars and grids, the baselines are below a rule.
-Marks have their numbers as hover text.
+Scripted baselines and published models are grey where models have colours; in dots, bars and grids, the baselines are
+below a rule. Legends and axes name models, baselines and series. Marks have their names and numbers as hover text, and
+published models are named there only.
 """
 
 from __future__ import annotations
@@ -11,38 +10,49 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, groupby
 from textwrap import wrap
 from typing import Any
 
 from known_unknowns.records import Metric
 from known_unknowns.report.drawing import BASELINE, GREY, INK, MUTED, model_colours
-from known_unknowns.report.label_places import CHARACTER, LINE, Box, Label, places
 
 MODEL, SCRIPTED, PUBLISHED = "model", "baseline", "published"
 """Kinds of points."""
-FONT, SMALL, _SMALLEST = 12, 10, 9
-"""Font sizes of the names of models, of numbers and baselines, and of numbers in rows."""
-SIZE = (560, 400)
+FONT, SMALL = 12, 10
+"""Font sizes of the names of models, and of numbers."""
+SIZE = (520, 380)
+_CHARACTER, _LINE = 0.6, 1.1
+"""Mean width of a character and height of a line, as a share of the font size."""
 _MARGIN = 0.03
 """Share of an axis beyond each of its ends."""
-_DASHES = ([1, 0], [5, 2], [1, 2], [6, 2, 1, 2])
-"""Reference lines of baselines."""
 _MOST_FACETS = 9
 """The largest number of facets below each other."""
-_LANE = 10
-"""Pixels between two models in a row of dots."""
-_CURVES = (250, 200)
-"""Pixels of a facet of curves."""
+_MOST_COLUMNS = 3
+"""The largest number of columns of facets of dots."""
+_MOST_WIDE = 12
+"""The largest number of facets of curves in two columns. More are in four."""
+_SPACING = 20
+"""Pixels between facets."""
+_DASHES = ([5, 4], [1, 3], [8, 3, 1, 3])
+"""Reference lines."""
+_PUBLISHED = "published models"
 _NEW_LINE = " | "
 """What separates the lines of a facet's heading."""
 RULE = " "
 """The place of the rule between models and baselines, among their names."""
 _SHADES, _DARK_FROM, _GRID_INK = ("#eef3f8", "#1f5fa8"), 75, "#1c1a12"
 """Colours of cells with 0% and 100%, the percentage from which their text is white, and that of other texts."""
-_MOST_NAMED = 12
-"""The largest number of models that are named in a chart with several points of each."""
 _SHAPES = ("circle", "diamond", "square", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left")
+_AREAS = {MODEL: 75, SCRIPTED: 60, PUBLISHED: 30}
+"""Square pixels of a point."""
+_GREYS = {SCRIPTED: BASELINE, PUBLISHED: GREY}
+_LEVEL = "level"
+_IS_OURS, _IS_PUBLISHED, _IS_LEVEL = (
+    f"datum.kind == '{MODEL}' || datum.kind == '{SCRIPTED}'",
+    f"datum.kind == '{PUBLISHED}'",
+    f"datum.kind == '{_LEVEL}'",
+)
+"""Which rows of the data a layer has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +90,11 @@ class Point:
     x: Coordinate
     y: Coordinate
     kind: str = MODEL
+
+    @property
+    def spot(self) -> tuple[float, float]:
+        """Its place; points closer than a pixel are at the same one."""
+        return round(self.x.value, 3), round(self.y.value, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +141,8 @@ class Axis:
         margin = _MARGIN * (self.high - self.low)
         return self.low - margin, self.high + margin
 
-    def share(self, value: float) -> float:
-        """Return where a value is on the axis, from 0 to 1."""
-        low, high = self.ends
-        return (value - low) / (high - low)
-
-    def at(self, share: float) -> float:
-        """Return the value at a place between 0 and 1."""
-        low, high = self.ends
-        return low + share * (high - low)
-
-    def channel(self, field: str) -> dict[str, Any]:
-        """Return the arguments of a channel of Altair."""
+    def channel(self, field: str, *, length: int = 0) -> dict[str, Any]:
+        """Return the arguments of a channel of Altair, with a title that is not longer than ``length`` in pixels."""
         import altair as alt
 
         axis = alt.Axis(format=",~f", tickCount=7)
@@ -145,12 +150,8 @@ class Axis:
             numbers = range(math.ceil(self.low / self.tick), math.floor(self.high / self.tick) + 1)
             axis = alt.Axis(values=[self.tick * number for number in numbers], format=",~f")
         scale = alt.Scale(domain=list(self.ends), nice=False)
-        return {"field": field, "type": "quantitative", "scale": scale, "axis": axis, "title": self.title}
-
-
-def numbered(models: Iterable[str]) -> dict[str, str]:
-    """Return the number of each model in the key."""
-    return {model: str(number) for number, model in enumerate(dict.fromkeys(models), 1)}
+        title = _wrapped(self.title, length) if length else self.title
+        return {"field": field, "type": "quantitative", "scale": scale, "axis": axis, "title": title}
 
 
 def joined(points: Iterable[Point]) -> list[tuple[Point, Point]]:
@@ -158,37 +159,7 @@ def joined(points: Iterable[Point]) -> list[tuple[Point, Point]]:
     of: dict[tuple[str, str], list[Point]] = {}
     for point in points:
         of.setdefault((point.model, point.kind), []).append(point)
-    return [(p[0], p[1]) for p in of.values() if len(p) == 2 and _spot(p[0]) != _spot(p[1])]
-
-
-def is_crowded(found: Sequence[Point], series: Sequence[str]) -> bool:
-    """Return whether a chart has too many models to name them at each of their points."""
-    return len(series) > 1 and len({point.model for point in found}) > _MOST_NAMED
-
-
-def points_of_series(
-    found: Sequence[Point], x: Axis, y: Axis, series: Sequence[str], *, size: tuple[int, int] = SIZE
-) -> Any:
-    """Return a chart of points whose colours and shapes are those of their series. Hover texts name the models."""
-    import altair as alt
-
-    across, up = alt.X(**x.channel("x")), alt.Y(**y.channel("y"))
-    colours = model_colours(series)
-    scale = alt.Scale(domain=list(series), range=[colours[name] for name in series])
-    columns = _columns(series, size[0])
-    legend = alt.Legend(columns=columns, columnPadding=30, orient="top", title=None, symbolOpacity=1)
-    shapes = alt.Scale(domain=list(series), range=list(_SHAPES[: len(series)]))
-    marks = alt.Chart(alt.Data(values=[_row(point, point.model) for point in found])).mark_point(
-        filled=True, size=42, opacity=0.7
-    )
-    chart = marks.encode(
-        x=across,
-        y=up,
-        color=alt.Color("series:N", scale=scale, legend=legend),
-        shape=alt.Shape("series:N", scale=shapes, legend=legend),
-        description="hover:N",
-    )
-    return chart.properties(width=size[0], height=size[1])
+    return [(p[0], p[1]) for p in of.values() if len(p) == 2 and p[0].spot != p[1].spot]
 
 
 def points(
@@ -200,59 +171,51 @@ def points(
     series: Sequence[str] = ("",),
     lines: Sequence[Line] = (),
     pairs: Sequence[tuple[Point, Point]] = (),
-    curves: Mapping[str, Sequence[tuple[float, float]]] | None = None,
     size: tuple[int, int] = SIZE,
 ) -> Any:
-    """Return a chart of points with error bars, whose names are placed, and numbered, in this order.
+    """Return a chart of points with error bars.
 
     ``models`` are those of the run without baselines; their order gives the colours. ``series`` are in the order of
-    their shapes; points of the first one are filled. ``pairs`` of points are joined by a line. ``curves`` are by model.
-    ``size`` is in pixels.
+    their shapes; points of the first one are filled. Baselines have shapes of their own. ``pairs`` of points are joined
+    by a line. ``size`` is in pixels.
     """
     import altair as alt
 
-    labels, is_key = _labels(found, x, y, lines, size)
-    key = {
-        model: f"{number} {model}" if is_key else model for model, number in numbered(p.model for p in found).items()
-    }
-    rows = [_row(point, key[point.model]) for point in found]
-    across, up = alt.X(**x.channel("x")), alt.Y(**y.channel("y"))
-    colour = _colour(found, models, key, size[0], is_shown=is_key)
-    shape = _shape(series)
-    layers = _lines(lines, across, up)
+    rows = [_row(point) for point in found]
     ends = [{"x": a.x.value, "y": a.y.value, "x2": b.x.value, "y2": b.y.value} for a, b in pairs]
-    layers.append(_rules(ends, across, up, color=GREY, opacity=0.6))
-    if curves:
-        steps = [{"key": key[model], "x": at, "y": to} for model, curve in curves.items() for at, to in curve]
-        curve = alt.Chart(alt.Data(values=steps)).mark_line(strokeWidth=1.8, aria=False)
-        layers.append(curve.encode(x=across, y=up, color=colour))
-    bars = alt.Chart(alt.Data(values=rows)).mark_rule(strokeWidth=1.4, opacity=0.6, aria=False)
-    layers += [
-        bars.encode(x=alt.X(**x.channel("x_low")), x2="x_high:Q", y=up, color=colour),
-        bars.encode(x=across, y=alt.Y(**y.channel("y_low")), y2="y_high:Q", color=colour),
+    across, up, colour = alt.X(**x.channel("x")), alt.Y(**y.channel("y")), _colour(found, models, size[0])
+    bars = alt.Chart(alt.Data(values=rows)).mark_rule(strokeWidth=1.4, opacity=0.6, aria=False).encode(color=colour)
+    layers = [
+        *_lines(lines, across, up),
+        _rules(ends, across, up, color=GREY, opacity=0.6),
+        bars.encode(x=alt.X(**x.channel("x_low")), x2="x_high:Q", y=up),
+        bars.encode(x=across, y=alt.Y(**y.channel("y_low")), y2="y_high:Q"),
     ]
-    for kind, sizes in ((PUBLISHED, (38, 38)), (SCRIPTED, (60, 90)), (MODEL, (75, 150))):
-        for is_first, area in zip((True, False), sizes, strict=True):
-            drawn = [r for r in rows if r["kind"] == kind and (r["series"] == series[0]) == is_first]
-            mark = alt.Chart(alt.Data(values=drawn)).mark_point(
-                filled=is_first and kind != PUBLISHED,
-                size=area,
-                strokeWidth=1.4,
-                opacity=0.75 if kind == PUBLISHED else 1,
-            )
-            layers.append(mark.encode(x=across, y=up, color=colour, shape=shape, description="hover:N"))
-    layers += _label_layers(labels, across, up)
-    return alt.layer(*(layer for layer in layers if layer.data.values)).properties(width=size[0], height=size[1])
+    layers = [layer for layer in layers if layer.data.values]
+    scripted = sorted({point.model for point in found if point.kind == SCRIPTED})
+    shapes = {
+        (PUBLISHED, MODEL): _shape("series", series, _SHAPES, orient="top", symbolStrokeColor=MUTED),
+        (SCRIPTED,): _shape("name", scripted, _SHAPES[2:], symbolStrokeColor=BASELINE),
+    }
+    for kinds, shape in shapes.items():
+        marks = []
+        for kind in kinds:
+            for is_first in (False, True):
+                drawn = [row for row in rows if row["kind"] == kind and (row["series"] == series[0]) == is_first]
+                mark = alt.Chart(alt.Data(values=drawn)).mark_point(
+                    filled=is_first, size=_AREAS[kind], strokeWidth=1.4, opacity=1
+                )
+                marks.append(mark.encode(x=across, y=up, color=colour, shape=shape, description="hover:N"))
+        if any(mark.data.values for mark in marks):
+            layers.append(alt.layer(*(mark for mark in marks if mark.data.values)))
+    chart = alt.layer(*layers).resolve_scale(shape="independent")
+    return chart.properties(width=size[0], height=size[1])
 
 
-def _spot(point: Point) -> tuple[float, float]:
-    return round(point.x.value, 3), round(point.y.value, 3)
-
-
-def _row(point: Point, key: str) -> dict[str, Any]:
+def _row(point: Point) -> dict[str, Any]:
     what = f"{point.model}, {point.series}" if point.series else point.model
     row: dict[str, Any] = {
-        "key": key,
+        "name": _shown_name(point),
         "series": point.series,
         "kind": point.kind,
         "hover": f"{what}: {point.x}; {point.y}",
@@ -262,104 +225,41 @@ def _row(point: Point, key: str) -> dict[str, Any]:
     return row
 
 
-def _colour(
-    found: Sequence[Point | Dot], models: Sequence[str], key: Mapping[str, str], width: int, *, is_shown: bool
-) -> Any:
-    """Return the channel of colours with the key of the models as its legend."""
+def _colour(found: Sequence[Point], models: Sequence[str], width: int) -> Any:
+    """Return the channel of colours, with a legend of the models, and one entry for all published models."""
     import altair as alt
 
-    kinds = {point.model: point.kind for point in found}
-    own = model_colours(models)
-    colours = {model: {SCRIPTED: BASELINE, PUBLISHED: GREY}.get(kind) or own[model] for model, kind in kinds.items()}
+    names = {kind: list(dict.fromkeys(_shown_name(p) for p in found if p.kind == kind)) for kind in _AREAS}
+    colours = {name: model_colours(models)[name] for name in names[MODEL]}
+    colours |= {name: colour for kind, colour in _GREYS.items() for name in names[kind]}
+    shown = [*names[MODEL], *names[PUBLISHED]]
     legend = alt.Legend(
-        columns=_columns(key.values(), width + 60),
-        columnPadding=30,
+        title=None,
+        values=shown,
+        columns=_columns(shown, width + 60),
+        columnPadding=20,
         symbolLimit=0,
         symbolType="circle",
         symbolOpacity=1,
     )
-    scale = alt.Scale(domain=list(key.values()), range=[colours[model] for model in key])
-    greys = {SCRIPTED: "baselines are dark grey", PUBLISHED: "published ones are light grey"}
-    title = "; ".join(["Models", *(text for kind, text in greys.items() if kind in kinds.values())])
-    return alt.Color("key:N", scale=scale, title=title, legend=legend if is_shown else None)
+    return alt.Color("name:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())), legend=legend)
+
+
+def _shape(field: str, names: Sequence[str], shapes: Sequence[str], **style: Any) -> Any:
+    """Return the channel of shapes, with a legend if a reader needs it."""
+    import altair as alt
+
+    scale = alt.Scale(domain=list(names), range=[shapes[place % len(shapes)] for place in range(len(names))])
+    columns = _columns(names, SIZE[0])
+    legend = alt.Legend(title=None, columns=columns, columnPadding=20, symbolFillColor="transparent", **style)
+    is_needed = len(names) > 1 or field == "name"
+    return alt.Shape(f"{field}:N", scale=scale, legend=legend if is_needed else None)
 
 
 def _columns(texts: Collection[str], width: int) -> int:
     """Return the number of columns of a legend: all in one line if they fit."""
     lengths = [FONT * 0.54 * len(text) + 52 for text in texts] or [width]
     return len(lengths) if sum(lengths) <= width else max(1, min(4, int(width // max(lengths))))
-
-
-def _shape(series: Sequence[str]) -> Any:
-    import altair as alt
-
-    scale = alt.Scale(domain=list(series), range=list(_SHAPES[: len(series)]))
-    legend = alt.Legend(
-        columns=4,
-        columnPadding=30,
-        orient="top",
-        title=None,
-        symbolFillColor="transparent",
-        symbolStrokeColor=MUTED,
-        symbolOpacity=1,
-    )
-    return alt.Shape("series:N", scale=scale, legend=legend if len(series) > 1 else None)
-
-
-def _labels(
-    found: Sequence[Point], x: Axis, y: Axis, lines: Sequence[Line], size: tuple[int, int]
-) -> tuple[list[dict[str, Any]], bool]:
-    """Return the labels of all points, and whether they are numbers of the key."""
-    width, height = size
-    taken = [_box(line, x, y, size) for line in lines if line.name]
-    numbers = numbered(point.model for point in found)
-    spots: dict[tuple[float, float], list[Point]] = {}
-    for point in found:
-        spots.setdefault(_spot(point), []).append(point)
-
-    def labelled(at: Sequence[Point], *, is_key: bool) -> Label:
-        text = ", ".join(dict.fromkeys(numbers[point.model] if is_key else point.model for point in at))
-        font = FONT if at[0].kind == MODEL and not is_key else SMALL
-        left, right = (width * x.share(end) for end in at[0].x.ends)
-        bottom, top = (height * (1 - y.share(end)) for end in at[0].y.ends)
-        across, up = width * x.share(at[0].x.value), height * (1 - y.share(at[0].y.value))
-        return Label(text, across, up, font, ((left, up, right, up), (across, top, across, bottom)))
-
-    for is_key in (False, True):
-        marked = [labelled(at, is_key=is_key) for at in spots.values()]
-        placed = places(marked, width, height, taken=taken)
-        if all(place.near for place in placed):
-            break
-    rows = [
-        {
-            "text": label.text,
-            "x": x.at(place.x / width),
-            "y": y.at(1 - place.y / height),
-            "x2": at[0].x.value,
-            "y2": at[0].y.value,
-            "align": place.align,
-            "near": place.near,
-            "size": label.font_size,
-            "colour": INK if at[0].kind == MODEL else MUTED,
-        }
-        for label, place, at in zip(marked, placed, spots.values(), strict=True)
-    ]
-    return rows, is_key
-
-
-def _label_layers(labels: Sequence[Mapping[str, Any]], x: Any, y: Any) -> list[Any]:
-    import altair as alt
-
-    def style(label: Mapping[str, Any]) -> tuple[Any, int, str]:
-        return label["align"], label["size"], label["colour"]
-
-    layers = [_rules([label for label in labels if not label["near"]], x, y, color=GREY, opacity=0.7, strokeWidth=0.7)]
-    for (align, size, colour), rows in groupby(sorted(labels, key=style), key=style):
-        text = alt.Chart(alt.Data(values=list(rows))).mark_text(
-            align=align, baseline="middle", fontSize=size, color=colour, aria=False
-        )
-        layers.append(text.encode(x=x, y=y, text="text:N"))
-    return layers
 
 
 def _rules(rows: Sequence[Mapping[str, Any]], x: Any, y: Any, **style: Any) -> Any:
@@ -380,141 +280,91 @@ def _lines(lines: Sequence[Line], x: Any, y: Any) -> list[Any]:
     ]
 
 
-def _box(line: Line, x: Axis, y: Axis, size: tuple[int, int]) -> Box:
-    """Return where the name of a line is, in pixels."""
-    left, middle = size[0] * x.share(line.x) + 5, size[1] * (1 - y.share(line.y)) - 6
-    half = LINE * SMALL / 2
-    return left, middle - half, left + CHARACTER * SMALL * len(line.name), middle + half
-
-
 def dots(
-    found: Sequence[Dot],
-    x: Axis,
-    models: Sequence[str],
-    rows: Sequence[str],
-    *,
-    lines: Mapping[str, float] | None = None,
-    width: int = 520,
+    found: Sequence[Dot], x: Axis, models: Sequence[str], *, lines: Mapping[str, float] | None = None, width: int = 460
 ) -> Any:
-    """Return a chart of dots with error bars in rows, in facets by their group. Models of the run come first.
+    """Return small multiples of dots with error bars.
 
-    A row has a line for each model of the run, and below them one for published models, whose numbers have leader
-    lines. Scripted baselines are vertical lines across the row. ``lines`` are reference lines by name.
+    The facets are the rows of the dots, in each a line for each model, and one for all published models; baselines are
+    below a rule. If there are fewer models than rows, the facets are the models, in each a line for each row.
+
+    ``models`` are those of the run without baselines; their order gives the colours. ``lines`` are reference lines by
+    name. ``width`` is that of all columns, in pixels.
     """
     import altair as alt
 
-    numbers = numbered(dot.model for dot in found if dot.kind != SCRIPTED)
-    key = {model: f"{number} {model}" for model, number in numbers.items()}
-    own = list(dict.fromkeys(dot.model for dot in found if dot.kind == MODEL))
-    spread = _spread(found, x, width)
-    lanes = max(2, len(own), *(len(own) + 4 + lane for _, lane in spread.values()))
-    drawn = [
+    by_model = len({dot.model for dot in found}) < len({(dot.group, dot.row) for dot in found})
+    facets = list(dict.fromkeys(_panel(dot, by_model=by_model) for dot in found))
+    columns = min(_MOST_COLUMNS, len(facets))
+    width = (width - (columns - 1) * _SPACING) // columns
+    headings = {facet: _heading(facet, width) for facet in facets}
+    colours = model_colours(models) | {dot.model: _GREYS[dot.kind] for dot in found if dot.kind in _GREYS}
+    values: list[dict[str, Any]] = [
         {
-            "row": dot.row,
-            "group": dot.group,
+            "facet": headings[_panel(dot, by_model=by_model)],
+            "line": dot.row if by_model else _shown_name(dot),
             "kind": dot.kind,
-            "model": dot.model,
-            "key": key.get(dot.model),
-            "number": numbers.get(dot.model),
-            "lane": own.index(dot.model) if dot.kind == MODEL else len(own),
+            "colour": colours[dot.model],
             "value": dot.x.value,
             "low": dot.x.low,
             "high": dot.x.high,
-            "end": dot.x.value if dot.x.high is None else dot.x.high,
-            "at": spread[place][0] if place in spread else None,
-            "label_lane": len(own) + 3 + spread[place][1] if place in spread else None,
-            "hover": f"{dot.model}, {dot.row}: {dot.x}",
+            "hover": f"{', '.join(filter(None, [dot.model, dot.row]))}: {dot.x}",
         }
-        for place, dot in enumerate(found)
+        for dot in found
     ]
-    value = alt.X(**x.channel("value"))
-    y: dict[str, Any] = {"sort": list(rows), "title": None, "axis": alt.Axis(grid=True, tickBand="extent", ticks=False)}
-    base = alt.Chart().encode(y=alt.Y("row:N", **y), yOffset=_lane("lane", lanes))
-    own_dots, published = (base.transform_filter(alt.datum.kind == kind) for kind in (MODEL, PUBLISHED))
-    colour = _colour([dot for dot in found if dot.kind != SCRIPTED], models, key, width, is_shown=True)
+    names = _lines_of_rows(found) if by_model else _lines_of_models(found)
+    of_line = alt.Y(
+        "line:N", title=None, scale=alt.Scale(domain=names), axis=_named_ticks(names, {dot.group for dot in found})
+    )
+    value, low = (alt.X(**x.channel(name, length=width)) for name in ("value", "low"))
+    colour = alt.Color("colour:N", scale=None)
+    ours, theirs, drawn = (alt.Chart().transform_filter(test) for test in (_IS_OURS, _IS_PUBLISHED, _IS_LEVEL))
+    bars, points = ours.mark_rule(strokeWidth=1.6, opacity=0.6, aria=False), ours.mark_point(filled=True, size=45)
+    circles = theirs.mark_point(size=20, strokeWidth=1.2)
     layers = [
-        own_dots.mark_rule(strokeWidth=1.6, opacity=0.6, aria=False).encode(
-            x=alt.X(**x.channel("low")), x2="high:Q", color=colour
-        ),
-        own_dots.mark_point(filled=True, size=34, opacity=1).encode(x=value, color=colour, description="hover:N"),
-        own_dots.mark_text(align="left", dx=5, fontSize=_SMALLEST, color=MUTED, aria=False).encode(
-            x=alt.X(**x.channel("end")), text="number:N"
-        ),
+        bars.encode(x=low, x2="high:Q", y=of_line, color=colour),
+        points.encode(x=value, y=of_line, color=colour, opacity=alt.value(1), description="hover:N"),
+        circles.encode(x=value, y=of_line, color=colour, description="hover:N"),
     ]
-    if spread:
-        rules = alt.Chart().transform_filter(alt.datum.kind == PUBLISHED)
-        layers += [
-            published.mark_point(size=18, strokeWidth=1.2).encode(x=value, color=colour, description="hover:N"),
-            published.mark_text(fontSize=_SMALLEST, color=MUTED, aria=False).encode(
-                x=alt.X(**x.channel("at")), yOffset=_lane("label_lane", lanes), text="number:N"
-            ),
-            rules.mark_rule(color=GREY, strokeWidth=0.6, opacity=0.7, aria=False).encode(
-                x=value,
-                x2="at:Q",
-                y=alt.Y("row:N", bandPosition=(len(own) + 0.8) / lanes, **y),
-                y2=alt.Y2("row:N", bandPosition=(len(own) + 3) / lanes),
-            ),
-        ]
-    for name, at in (lines or {}).items():
-        line = alt.Chart(alt.Data(values=[{"value": at}])).encode(x=value)
-        layers.append(line.mark_rule(strokeDash=[5, 4], color=MUTED, opacity=0.8, aria=False))
-        layers.append(line.mark_text(text=name, color=MUTED, fontSize=SMALL, aria=False).encode(y=alt.value(-7)))
-    layers += _baseline_lines(drawn, value, y)
-    height = {"step": _LANE, "for": "offset"}
-    chart = alt.layer(*layers, data=alt.Data(values=drawn)).properties(width=width, height=height)
-    groups = list(dict.fromkeys(dot.group for dot in found))
-    if groups == [""]:
+    if lines:
+        levels = [{"kind": _LEVEL, "level": name, "value": at} for name, at in lines.items()]
+        values += [{**level, "facet": heading} for level in levels for heading in headings.values()]
+        dashes = alt.Scale(domain=list(lines), range=list(_DASHES[: len(lines)]))
+        legend = alt.Legend(orient="top", title=None, symbolStrokeColor=MUTED, columnPadding=30)
+        rules = drawn.mark_rule(color=MUTED, strokeWidth=1.3, aria=False)
+        layers.append(rules.encode(x=value, strokeDash=alt.StrokeDash("level:N", scale=dashes, legend=legend)))
+    if RULE in names:
+        values += [{"facet": heading, "line": RULE} for heading in headings.values()]
+        layers.append(_rule_between(of_line, "line"))
+    chart = alt.layer(*layers, data=alt.Data(values=values)).properties(width=width, height={"step": 15})
+    if facets == [""]:
         return chart
-    return chart.facet(**_facets("group", groups), spacing=14).resolve_scale(y="independent")
+    return chart.facet(**_facets("facet", [*headings.values()], columns), spacing=_SPACING)
 
 
-def _baseline_lines(drawn: Sequence[Mapping[str, Any]], x: Any, y: Mapping[str, Any]) -> list[Any]:
-    """Return a layer of vertical lines across the rows, whose dashes tell the baselines apart."""
-    import altair as alt
-
-    names = list(dict.fromkeys(row["model"] for row in drawn if row["kind"] == SCRIPTED))
-    if not names:
-        return []
-    scale = alt.Scale(domain=names, range=[_DASHES[number % len(_DASHES)] for number in range(len(names))])
-    legend = alt.Legend(columns=4, columnPadding=30, orient="top", symbolStrokeColor=BASELINE)
-    rules = alt.Chart().transform_filter(alt.datum.kind == SCRIPTED).mark_rule(color=BASELINE, strokeWidth=1.3)
-    return [
-        rules.encode(
-            x=x,
-            y=alt.Y("row:N", bandPosition=0, **y),
-            y2=alt.Y2("row:N", bandPosition=1),
-            strokeDash=alt.StrokeDash("model:N", title="Baselines", scale=scale, legend=legend),
-            description="hover:N",
-        )
-    ]
+def _panel(dot: Dot, *, by_model: bool) -> str:
+    """Return the facet of a dot."""
+    if by_model:
+        return _shown_name(dot)
+    return f"{dot.group}: {dot.row}" if dot.group else dot.row
 
 
-def _lane(field: str, lanes: int) -> Any:
-    import altair as alt
-
-    return alt.YOffset(f"{field}:O", scale=alt.Scale(domain=list(range(lanes))))
+def _shown_name(point: Point | Dot) -> str:
+    return _PUBLISHED if point.kind == PUBLISHED else point.model
 
 
-def _spread(found: Sequence[Dot], x: Axis, width: int) -> dict[int, tuple[float, int]]:
-    """Return where the number of each published dot is: at its value or beside the number before it, in few lines."""
-    of_row: dict[tuple[str, str], list[int]] = {}
-    for place, dot in enumerate(found):
-        if dot.kind == PUBLISHED:
-            of_row.setdefault((dot.group, dot.row), []).append(place)
-    digits = len(str(len({dot.model for dot in found})))
-    needed = digits * _SMALLEST * CHARACTER + 2
-    spread: dict[int, tuple[float, int]] = {}
-    for places_here in of_row.values():
-        ordered = sorted(places_here, key=lambda place: found[place].x.value)
-        lanes = math.ceil(len(ordered) * needed / width)
-        for lane in range(lanes):
-            of_lane = ordered[lane::lanes]
-            pixels = (max(width * x.share(found[place].x.value), needed / 2) for place in of_lane)
-            free = accumulate(pixels, lambda before, pixel: max(pixel, before + needed))
-            for left, (place, pixel) in enumerate(zip(reversed(of_lane), reversed([*free]), strict=True)):
-                last = width - needed / 2 - left * needed
-                spread[place] = x.at(min(pixel, last) / width), lane
-    return spread
+def _lines_of_rows(found: Sequence[Dot]) -> list[str]:
+    """Return the rows, each group below its heading."""
+    rows: dict[str, dict[str, None]] = {}
+    for dot in found:
+        rows.setdefault(dot.group, {})[dot.row] = None
+    return [name for group, of_group in rows.items() for name in (*filter(None, [group]), *of_group)]
+
+
+def _lines_of_models(found: Sequence[Dot]) -> list[str]:
+    """Return the models, published models, and baselines below a rule."""
+    names = {kind: dict.fromkeys(_shown_name(dot) for dot in found if dot.kind == kind) for kind in _AREAS}
+    return _with_rule([*names[MODEL], *names[PUBLISHED], *names[SCRIPTED]], names[SCRIPTED])
 
 
 def shares(
@@ -526,7 +376,7 @@ def shares(
     facet: str,
     order: Sequence[str],
     baselines: Collection[str] = (),
-    width: int = 520,
+    width: int = 460,
 ) -> Any:
     """Return a chart of stacked bars, one for each model in each facet. Many facets are in two columns.
 
@@ -555,7 +405,7 @@ def shares(
     columns = _columns(places, width)
     legend = alt.Legend(title=None, orient="top", columns=columns, columnPadding=40, rowPadding=4, symbolType="square")
     scale = alt.Scale(domain=places, range=list(colours.values()))
-    model = alt.Y("model:N", title=None, scale=alt.Scale(domain=names), axis=_ticks_of_models(names))
+    model = alt.Y("model:N", title=None, scale=alt.Scale(domain=names), axis=_named_ticks(names))
     bars = (
         alt.Chart()
         .transform_filter(alt.datum.model != RULE)
@@ -593,7 +443,7 @@ def grid(
 
     names = _with_rule([model for model in models if any(row["model"] == model for row in rows)], baselines)
     values: list[dict[str, Any]] = [{**row, "text": f"{row['value']:.0f}"} for row in rows]
-    model = alt.Y("model:N", title=None, scale=alt.Scale(domain=names), axis=_ticks_of_models(names))
+    model = alt.Y("model:N", title=None, scale=alt.Scale(domain=names), axis=_named_ticks(names))
     axis = alt.Axis(orient="top", labelAngle=-40, labelFontSize=SMALL + 1, ticks=False, domain=False)
     column = alt.X("column:N", title=None, sort=list(columns), axis=axis)
     cells = alt.Chart().transform_filter(alt.datum.model != RULE).encode(x=column, y=model)
@@ -607,7 +457,7 @@ def grid(
         first_of = {row["group"]: row["column"] for row in reversed(rows)}
         values += [{"group": group, "model": RULE, "column": first_of[group]} for group in groups]
         layers.append(_rule_between(model))
-    chart = alt.layer(*layers, data=alt.Data(values=values)).properties(width={"step": 34}, height={"step": 20})
+    chart = alt.layer(*layers, data=alt.Data(values=values)).properties(width={"step": 26}, height={"step": 20})
     if list(groups) == [""]:
         return chart
     return chart.facet(**_facets("group", groups, len(groups)), spacing=10).resolve_scale(x="independent")
@@ -620,78 +470,98 @@ def _with_rule(models: Sequence[str], baselines: Collection[str]) -> list[str]:
     return [*own, *([RULE] if own and scripted else []), *scripted]
 
 
-def _ticks_of_models(names: Sequence[str]) -> Any:
+def _named_ticks(names: Sequence[str], headings: Collection[str] = ()) -> Any:
+    """Return an axis of names without the rule, with headings among them in bold."""
     import altair as alt
 
-    return alt.Axis(values=[name for name in names if name != RULE])
+    is_heading = f"indexof({sorted(headings)}, datum.value) >= 0"
+    weight = {"condition": {"test": is_heading, "value": "bold"}, "value": "normal"}
+    return alt.Axis(values=[name for name in names if name != RULE], labelFontWeight=weight)
 
 
-def _rule_between(model: Any) -> Any:
+def _rule_between(model: Any, field: str = "model") -> Any:
     """Return the rule between models and baselines, across the chart."""
     import altair as alt
 
-    rule = alt.Chart().transform_filter(alt.datum.model == RULE).mark_rule(color=MUTED, strokeWidth=1, aria=False)
+    rule = alt.Chart().transform_filter(alt.datum[field] == RULE).mark_rule(color=MUTED, strokeWidth=1, aria=False)
     return rule.encode(y=model)
 
 
 def curves(
-    found: Sequence[Mapping[str, Any]],
     x: Axis,
     y: Axis,
     *,
     facets: Sequence[str],
     series: Sequence[str],
+    lines: Sequence[Mapping[str, Any]] = (),
+    dots: Sequence[Mapping[str, Any]] = (),
     diagonal: bool = False,
-    dots: bool = False,
-    ends: Sequence[Mapping[str, Any]] = (),
     grey: str = "",
 ) -> Any:
-    """Return a chart of curves, one for each series in each facet. Several facets are in two columns.
+    """Return a chart of curves and dots in facets, with the colours of their series.
 
-    The heading of a facet has a line for each line of its name, and more if it is longer than the facet is wide.
-
-    Points of ``found`` have a facet, a series, x, y and a hover text, and low and high for an error bar. Those of
-    ``ends``, drawn as dots, have no series. The order of ``series`` gives their colours; ``grey`` is a series for
-    comparison.
+    A row of ``lines`` has a facet, a series, x and y. A row of ``dots`` also has a hover text, and low and high, or
+    x_low and x_high, for error bars. Rows with an empty series have the colour of text. The order of ``series`` gives
+    the colours; ``grey`` is a series for comparison. The heading of a facet has a line for each line of its name, and
+    more if it is longer than the facet is wide.
     """
     import altair as alt
 
-    across, up = alt.X(**x.channel("x")), alt.Y(**y.channel("y"))
+    columns = 1 if len(facets) == 1 else 2 if len(facets) <= _MOST_WIDE else 4
+    width = (SIZE[0] - (max(2, columns) - 1) * _SPACING) // max(2, columns)
+    height = round(0.8 * width)
+    across, x_low = (alt.X(**x.channel(field, length=width)) for field in ("x", "x_low"))
+    up, low = (alt.Y(**y.channel(field, length=height)) for field in ("y", "low"))
     colours = model_colours([name for name in series if name != grey]) | ({grey: GREY} if grey else {})
-    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
-    columns = _columns(colours, 2 * _CURVES[0])
-    legend = alt.Legend(title=None, columns=columns, columnPadding=30, symbolType="stroke", symbolOpacity=1)
-    colour = alt.Color("series:N", scale=scale, legend=legend)
-    low, high = x.low, min(x.high, y.high)
-    lines = [{"facet": name, "x": low, "y": low, "x2": high, "y2": high, "line": 1} for name in facets if diagonal]
-    headings = {name: _heading(name, _CURVES[0]) for name in facets}
-    rows = [*({**row, "line": 0} for row in found), *lines, *({**row, "line": 2} for row in ends)]
-    rows = [{**row, "facet": headings[row["facet"]]} for row in rows]
-    base, dashed, points = (alt.Chart().transform_filter(alt.datum.line == kind) for kind in range(3))
-    layers = [
-        dashed.mark_rule(strokeDash=[5, 4], color=MUTED, opacity=0.7, aria=False).encode(
+    scale = alt.Scale(domain=[*colours, ""], range=[*colours.values(), INK])
+    of_lines = any(row["series"] for row in lines)
+    legend = alt.Legend(
+        title=None,
+        orient="top",
+        values=list(colours),
+        columns=_columns(colours, SIZE[0]),
+        columnPadding=20,
+        symbolOpacity=1,
+        **({"symbolType": "stroke"} if of_lines else {}),
+    )
+    colour = alt.Color("series:N", scale=scale, legend=legend if len(colours) > 1 else None)
+    headings = {name: _heading(name, width) for name in facets}
+    ends = {"x": x.low, "y": x.low, "x2": min(x.high, y.high), "y2": min(x.high, y.high)}
+    diagonals = [{"facet": name, **ends} for name in facets if diagonal]
+    rows = [
+        {**row, "facet": headings[row["facet"]], "mark": mark}
+        for mark, of_mark in (("diagonal", diagonals), ("line", lines), ("dot", dots))
+        for row in of_mark
+    ]
+    equal, line, dot = (alt.Chart().transform_filter(alt.datum.mark == mark) for mark in ("diagonal", "line", "dot"))
+    bar = dot.mark_rule(strokeWidth=1.2, opacity=0.45, aria=False)
+    point = dot.mark_point(filled=True, size=45, opacity=1)
+    if not of_lines:
+        shapes = alt.Scale(domain=[*colours, ""], range=[*_SHAPES[: len(colours)], _SHAPES[0]])
+        point = point.encode(shape=alt.Shape("series:N", scale=shapes, legend=legend if len(colours) > 1 else None))
+    layers = {
+        "x2": equal.mark_rule(strokeDash=[5, 4], color=MUTED, opacity=0.7, aria=False).encode(
             x=across, y=up, x2="x2:Q", y2="y2:Q"
         ),
-        base.mark_rule(strokeWidth=1.2, opacity=0.45, aria=False).encode(
-            x=across, y=alt.Y(**y.channel("low")), y2="high:Q", color=colour
-        ),
-        base.mark_line(strokeWidth=1.8, aria=False).encode(x=across, y=up, color=colour, order="x:Q"),
-        base.mark_point(filled=True, size=30 if dots else 0, opacity=1).encode(
-            x=across, y=up, color=colour, description="hover:N"
-        ),
-        points.mark_point(filled=True, size=60, color=INK, opacity=1).encode(x=across, y=up, description="hover:N"),
-    ]
-    has_bars = any("low" in row for row in found)
-    layers = [layer for layer, shown in zip(layers, (diagonal, has_bars, True, dots, ends), strict=True) if shown]
-    chart = alt.layer(*layers, data=alt.Data(values=rows)).properties(width=_CURVES[0], height=_CURVES[1])
-    return chart.facet(**_facets("facet", [*headings.values()], min(2, len(facets))), spacing=20)
+        "low": bar.encode(x=across, y=low, y2="high:Q", color=colour),
+        "x_low": bar.encode(x=x_low, x2="x_high:Q", y=up, color=colour),
+        "x": line.mark_line(strokeWidth=1.8, aria=False).encode(x=across, y=up, color=colour, order="x:Q"),
+        "hover": point.encode(x=across, y=up, color=colour, description="hover:N"),
+    }
+    drawn = [layer for field, layer in layers.items() if any(row.get(field) is not None for row in rows)]
+    chart = alt.layer(*drawn, data=alt.Data(values=rows)).properties(width=width, height=height)
+    return chart.facet(**_facets("facet", [*headings.values()], columns), spacing=_SPACING)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Return the lines of a text, broken at a width in pixels."""
+    characters = int(width / (_CHARACTER * FONT))
+    return [part for line in text.splitlines() for part in wrap(line, characters)]
 
 
 def _heading(name: str, width: int) -> str:
     """Return the name of a facet with its lines broken at a width in pixels."""
-    characters = int(width / (CHARACTER * FONT))
-    lines = [wrap(line, characters) or [""] for line in name.splitlines()]
-    return _NEW_LINE.join(part for of_line in lines for part in of_line)
+    return _NEW_LINE.join(_wrapped(name, width))
 
 
 def _facets(field: str, order: Sequence[str], columns: int = 1) -> dict[str, Any]:
@@ -705,6 +575,6 @@ def _facets(field: str, order: Sequence[str], columns: int = 1) -> dict[str, Any
         labelPadding=3,
         labelLimit=0,
         labelExpr=f"split(datum.label, '{_NEW_LINE}')",
-        labelLineHeight=LINE * FONT,
+        labelLineHeight=_LINE * FONT,
     )
     return {"facet": alt.Facet(f"{field}:N", sort=list(order), title=None, header=header), "columns": columns}

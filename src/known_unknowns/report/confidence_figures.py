@@ -134,7 +134,9 @@ def _reliability(run: Run, attempts: Mapping[ModelSource, _Attempts]) -> Figure:
             cells = [Cell(f"{100 * confidence:.1f}"), Cell(f"{100 * accuracy:.1f}", shown, title=of_bin.method)]
             rows.append(make_row((each.model, name), [Cell(f"{size:,}", kind="plain"), *cells]))
     axes = Axis("confidence (%)"), Axis("right (%)")
-    chart = charts.curves(points, *axes, facets=[*facets.values()], series=_series(attempts), diagonal=True, dots=True)
+    chart = charts.curves(
+        *axes, facets=[*facets.values()], series=_series(attempts), lines=points, dots=points, diagonal=True
+    )
     title = f"{run.section.title}: reliability"
     note = (
         f"Up to {BINS} bins with equally many attempts, with {level(run)} intervals that allow for several attempts at "
@@ -164,12 +166,12 @@ def _risk_coverage(run: Run, attempts: Mapping[ModelSource, _Attempts]) -> Figur
     for model, (wrong, share) in best.items():
         points += _curve(model, _BEST, RiskCoverage(-wrong, wrong), share)
         hover = f"{model} answers {100 * share:.1f}, wrong among them {100 * wrong.mean():.1f}"
-        ends.append({"facet": model, "x": 100 * share, "y": 100 * wrong.mean(), "hover": hover})
+        ends.append({"facet": model, "series": "", "x": 100 * share, "y": 100 * wrong.mean(), "hover": hover})
     highest = max(20.0, 20.0 * np.ceil(max(point["y"] for point in points) / 20))
     axes = Axis("coverage: questions answered (%)"), Axis("risk: wrong among them (%)", 0, highest)
     series = [*_series(attempts), _BEST]
     models = _models(run, attempts)
-    chart = charts.curves(points, *axes, facets=models, series=series, ends=ends, grey=_BEST)
+    chart = charts.curves(*axes, facets=models, series=series, lines=points, dots=ends, grey=_BEST)
     title = f"{run.section.title}: risk against coverage"
     note = (
         "Attempts in the order of falling confidence. A lower curve is better. The dot is the model as it is: it "

@@ -12,9 +12,9 @@ from known_unknowns.benchmark.section_data import FigureData, PointsData, Shares
 from known_unknowns.metrics.run import Run
 from known_unknowns.records import Metric
 from known_unknowns.report import charts
-from known_unknowns.report.charts import Axis, Coordinate, Point
+from known_unknowns.report.charts import Axis, Coordinate
 from known_unknowns.report.drawing import Figure, figure, placeholder
-from known_unknowns.report.figures import kind, own_models, parsed
+from known_unknowns.report.figures import parsed
 from known_unknowns.report.formatting import Cell, Head, Table, make_row, make_table, mark_baselines, metric_cell
 from known_unknowns.report.tables import confidence
 
@@ -32,14 +32,10 @@ def draw(data: FigureData, run: Run) -> Figure:
     if isinstance(data, SharesData):
         chart = _shares(data, run)
     elif isinstance(data, PointsData):
-        chart = _points(data, run)
+        chart = _points(data)
     else:
         raise TypeError(f"no recipe draws {type(data).__name__}")
-    crowded = isinstance(data, PointsData) and charts.is_crowded(_found(data, run), data.series)
-    named = "Each point is a model, which is named at the pointer and in the table."
-    note = " ".join(
-        filter(None, [data.note, named if crowded else "", parsed(run, data.parser) if data.parser else ""])
-    )
+    note = " ".join(filter(None, [data.note, parsed(run, data.parser) if data.parser else ""]))
     table = None if data.table is None else table_of(data.table, run)
     return figure(data.name, data.title, chart, data.alt, note=note, table=table, caveat=run.caveat)
 
@@ -80,24 +76,36 @@ def _shares(data: SharesData, run: Run) -> Any:
     )
 
 
-def _found(data: PointsData, run: Run) -> list[Point]:
+def _points(data: PointsData) -> Any:
     assert data.frame is not None  # it is not absent
-    return [
-        Point(row["model"], row["series"], _coordinate(row, "x"), _coordinate(row, "y"), kind(run, row["model"]))
-        for row in data.frame.to_dict("records")
-    ]
+    axes = [_axis(title, data.frame[name]) for name, title in zip(("x", "y"), data.axes, strict=True)]
+    lines = (
+        []
+        if data.curves is None
+        else data.curves.assign(series="").rename(columns={"model": "facet"}).to_dict("records")
+    )
+    return charts.curves(
+        *axes,
+        facets=list(data.frame["model"].unique()),
+        series=data.series,
+        lines=lines,
+        dots=[_dot(row) for row in data.frame.to_dict("records")],
+    )
 
 
-def _points(data: PointsData, run: Run) -> Any:
-    assert data.frame is not None  # it is not absent
-    points = _found(data, run)
-    x, y = (_axis(title, data.frame[name]) for name, title in zip(("x", "y"), data.axes, strict=True))
-    if charts.is_crowded(points, data.series):
-        return charts.points_of_series(points, x, y, data.series)
-    curves = None
-    if data.curves is not None:
-        curves = {str(model): [*zip(of.x, of.y, strict=True)] for model, of in data.curves.groupby("model", sort=False)}
-    return charts.points(points, x, y, own_models(run), series=data.series, curves=curves)
+def _dot(row: Mapping[Any, Any]) -> dict[str, Any]:
+    x, y = _coordinate(row, "x"), _coordinate(row, "y")
+    return {
+        "facet": row["model"],
+        "series": row["series"],
+        "x": x.value,
+        "x_low": x.low,
+        "x_high": x.high,
+        "y": y.value,
+        "low": y.low,
+        "high": y.high,
+        "hover": f"{row['model']}, {row['series']}: {x}; {y}",
+    }
 
 
 def _coordinate(row: Mapping[Any, Any], axis: str) -> Coordinate:

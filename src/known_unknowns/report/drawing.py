@@ -119,7 +119,9 @@ def _config() -> dict[str, Any]:
         .configure_title(color=INK, subtitleColor=MUTED, fontSize=15, anchor="start", offset=12)
         .configure_header(labelColor=INK, labelFontSize=13)
     )
-    return styled.to_dict()["config"]
+    config = styled.to_dict()["config"]
+    config["legend"]["layout"] = {"bottom": {"direction": "vertical", "anchor": "start", "margin": 6}}  # not in Altair
+    return config
 
 
 def _render(specification: Mapping[str, Any]) -> str:

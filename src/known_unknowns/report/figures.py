@@ -15,7 +15,7 @@ from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report import charts
 from known_unknowns.report.charts import MODEL, PUBLISHED, SCRIPTED, Axis, Coordinate, Dot, Line, Point
 from known_unknowns.report.drawing import Figure, figure, placeholder
-from known_unknowns.report.formatting import Head, Table, counted, make_row, make_table
+from known_unknowns.report.formatting import Cell, Head, Table, counted, make_row, make_table
 from known_unknowns.report.tables import confidence
 
 _REFUSAL = "#e08a2e"
@@ -76,13 +76,13 @@ def scatter(spec: Scatter, run: Run, published: Sequence[PublishedCell]) -> Figu
     alt_text = (
         f"Scatter plot: {spec.axes[0]} (horizontal) and {spec.axes[1]} (vertical), in percent, of "
         f"{counted(len({p.model for p in ours}), 'model')} of this run with error bars, and of "
-        f"{counted(len({p.model for p in theirs}), 'published model')} in grey. The table below has the numbers of "
-        "this run."
+        f"{counted(len({p.model for p in theirs}), 'published model')} in grey. The table below has the numbers."
     )
     chart = charts.points(found, x, y, own_models(run), series=names, lines=lines, pairs=pairs)
-    note = " ".join(filter(None, [spec.note, spec.joined if pairs else ""]))
+    grey = "Published models are grey; they are named at the pointer and in the table." if theirs else ""
+    note = " ".join(filter(None, [spec.note, spec.joined if pairs else "", grey]))
     return figure(
-        spec.name, spec.title, chart, alt_text, note=note, table=_scatter_table(spec, run, ours), caveat=run.caveat
+        spec.name, spec.title, chart, alt_text, note=note, table=_scatter_table(spec, run, found), caveat=run.caveat
     )
 
 
@@ -144,10 +144,13 @@ def chance_of(run: Run, *variants: str) -> float | None:
 def _scatter_table(spec: Scatter, run: Run, found: Sequence[Point]) -> Table:
     series = {each.name: each for each in spec.series}
     rows = []
-    for point in found:
+    for point in (point for point in found if point.kind != PUBLISHED):
         of = series[point.series]
         metrics = (run.get(point.model, axis[0], of.parser or run.table_parser, axis[1]) for axis in (of.x, of.y))
         rows.append(make_row((point.model, point.series), metrics))
+    for point in (point for point in found if point.kind == PUBLISHED):
+        heads = Head(point.model, note="published"), Head(point.series)
+        rows.append(make_row(heads, [Cell(f"{at.value:.1f}") for at in (point.x, point.y)]))
     caption = f"The points of “{spec.title}”, in percent"
     return make_table(caption, ("Model", "Points"), spec.axes, rows, moves_n=True)
 
@@ -163,8 +166,8 @@ def dots(spec: Dots, run: Run, published: Sequence[PublishedCell]) -> Figure:
     names = {row: run.section.name(row) if spec.by_variant else row for _, row in rows}
     found = [
         Dot(model, names[row], at, kind(run, model), group)
-        for model in run.models
         for group, row in rows
+        for model in run.models
         if (at := Coordinate.of(metric(model, row))) is not None
     ]
     if not found:
@@ -209,11 +212,11 @@ def dots(spec: Dots, run: Run, published: Sequence[PublishedCell]) -> Figure:
     ):
         lines["chance"] = level
     alt_text = (
-        f"Dot plot: {spec.axis}, in percent: {counted(len(shown), 'row')}, in each a dot with its {confidence(run)} "
+        f"Dot plot: {spec.axis}, in percent: {counted(len(shown), 'panel')}, in each a dot with its {confidence(run)} "
         f"interval for each of {counted(len(run.models), 'model')}, and {counted(len(theirs), 'published number')}. "
         "The table below has the numbers of this run."
     )
-    chart = charts.dots([*found, *dict.fromkeys(theirs)], Axis(f"{spec.axis} (%)"), own_models(run), order, lines=lines)
+    chart = charts.dots([*found, *dict.fromkeys(theirs)], Axis(f"{spec.axis} (%)"), own_models(run), lines=lines)
     note = " ".join(filter(None, [spec.marks, note]))
     return figure(spec.name, spec.title, chart, alt_text, note=note, table=table, caveat=run.caveat)
 
@@ -294,7 +297,6 @@ def answers(run: Run) -> Figure:
         facet="variant",
         order=[run.section.name(variant) for variant in run.variants],
         baselines=run.baselines,
-        width=charts.SIZE[0],
     )
     return figure(name, title, chart, alt_text, note=note, caveat=run.caveat)
 

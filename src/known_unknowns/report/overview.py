@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from known_unknowns.benchmark import registry
@@ -23,8 +23,8 @@ from known_unknowns.metrics.unusable_replies import Unusable
 from known_unknowns.records import Metric
 from known_unknowns.report import charts
 from known_unknowns.report import confidence as confidences
-from known_unknowns.report.charts import Axis, Coordinate, Point
-from known_unknowns.report.drawing import BASELINE, Figure, figure, model_colours, placeholder
+from known_unknowns.report.charts import Axis, Coordinate, Dot, Point
+from known_unknowns.report.drawing import Figure, figure, placeholder
 from known_unknowns.report.figures import kind, own_models
 from known_unknowns.report.formatting import (
     DASH,
@@ -406,7 +406,8 @@ def draw_figure(overview: Overview, name: str) -> Figure:
         y_axis = Axis.around("refused, no right option (%)", [end for point in points for end in point.y.ends])
         chart = charts.points(points, x_axis, y_axis, own_models(run), size=_SIZE)
     else:
-        chart = _bars(points, x_axis, model_colours(own_models(run)))
+        found = [Dot(point.model, "", point.x, point.kind) for point in points]
+        chart = charts.dots(found, x_axis, own_models(run), width=_SIZE[0])
     baselines = sum(point.kind == charts.SCRIPTED for point in points)
     axes = "accuracy (horizontal) and refusals without a right option (vertical)" if refused else accuracy
     models = counted(len(points) - baselines, "model")
@@ -419,27 +420,3 @@ def draw_figure(overview: Overview, name: str) -> Figure:
         "Grey: scripted baselines." if baselines else "",
     ]
     return figure(name, title, chart, alt_text, note=" ".join(filter(None, notes)), caveat=run.caveat)
-
-
-def _bars(points: list[Point], x: Axis, colours: dict[str, str]) -> Any:
-    """Return a chart with a line for each model."""
-    import altair as alt
-
-    rows = [
-        {
-            "model": p.model,
-            "x": p.x.value,
-            "low": p.x.low,
-            "high": p.x.high,
-            "colour": colours.get(p.model, BASELINE),
-            "hover": f"{p.model}: {p.x}",
-        }
-        for p in points
-    ]
-    base = alt.Chart(alt.Data(values=rows)).encode(
-        y=alt.Y("model:N", sort=[p.model for p in points], title=None), color=alt.Color("colour:N", scale=None)
-    )
-    return alt.layer(
-        base.mark_rule(strokeWidth=1.6, opacity=0.6, aria=False).encode(x=alt.X(**x.channel("low")), x2="high:Q"),
-        base.mark_point(filled=True, size=60, opacity=1).encode(x=alt.X(**x.channel("x")), description="hover:N"),
-    ).properties(width=_SIZE[0], height={"step": 22})

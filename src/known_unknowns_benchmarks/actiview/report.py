@@ -179,7 +179,7 @@ def cost_in_images(run: Run, outcomes: Outcomes) -> PointsData:
         name,
         title,
         alt=(
-            "Scatter plot of the images per question (horizontal) and accuracy in percent (vertical) of "
+            "A scatter plot for each model: the images per question (horizontal) and accuracy in percent (vertical) of "
             f"{frame['model'].nunique()} models in {frame['series'].nunique()} pipelines, with error bars. The table "
             "below has the numbers."
         ),

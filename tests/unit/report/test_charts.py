@@ -1,4 +1,4 @@
-"""Charts: every point has a name, and placed names cover no other and are inside the plot."""
+"""Charts: legends, axes and headings name what is drawn, and marks have their numbers as hover text."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ import random
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from known_unknowns.comparison import load
 from known_unknowns.report import charts
 from known_unknowns.report.charts import MODEL, PUBLISHED, SCRIPTED, Axis, Coordinate, Dot, Point
 from known_unknowns.report.drawing import figure
 from known_unknowns.report.figures import published_points
-from known_unknowns.report.label_places import Label, Place, places
 from known_unknowns.report.section import section
 
 MODELS = [f"organisation/vision-language-model-{number}b-instruct" for number in range(1, 21)]
@@ -46,73 +43,60 @@ def crowd() -> list[Point]:
     ]
 
 
-def test_points_of_many_models_in_many_series_are_told_apart_by_series() -> None:
-    series = [f"pipeline {number}" for number in range(5)]
-    many = [point(f"model-{number}", 2 * number, 50, each) for number in range(25) for each in series]
-    assert charts.is_crowded(many, series) and not charts.is_crowded(many, ["one"])
-    assert not charts.is_crowded([p for p in many if p.model in ("model-0", "model-1")], series)
-    svg = drawn(charts.points_of_series(many, Axis("images"), Axis("right (%)"), series))
+def headings(svg: str) -> list[str]:
+    """Return the headings of facets. The title of the figure is bold, too."""
+    return [text for text in re.findall(r'font-weight="bold"[^>]*>([^<]+)<', svg) if text != "A title"]
+
+
+def shapes_of(svg: str, colour: str) -> set[str]:
+    """Return the outlines of the points of a colour, whatever their size."""
+    paths = re.findall(rf'<path transform="[^"]*" d="([^"]*)"[^>]*fill="{colour}"[^>]*><title>', svg)
+    return {re.sub(r"[\d.,-]+", "", path) for path in paths}
+
+
+def test_dots_of_several_series_have_a_facet_for_each_model_and_a_shape_for_each_series() -> None:
+    series = ["full image", "zooming", "mixed"]
+    models = [f"model-{number}" for number in range(25)]
+    found = [
+        {"facet": model, "series": each, "x": place, "y": 50, "low": 40, "high": 60, "hover": f"{model}, {each}: 50"}
+        for model in models
+        for place, each in enumerate(series)
+    ]
+    svg = drawn(charts.curves(Axis("images", 0, 3, 1), Axis("right (%)"), facets=models, series=series, dots=found))
+    assert [name for name in names(svg) if name in models] == models
     assert [name for name in names(svg) if name in series] == series
-    assert not [name for name in names(svg) if name.startswith("model-")]
-    assert len(re.findall(r"<title>model-\d+, pipeline \d: ", svg)) == len(many)  # at the pointer
+    assert sorted(re.findall(r"<title>([^<]+)</title>", svg)) == sorted(row["hover"] for row in found)
+    first, second, third = (shapes_of(svg, colour) for colour in ("#2a78c8", "#d9722e", "#22936b"))
+    assert len(first | second | third) == 3
 
 
 def test_the_heading_of_a_facet_is_as_wide_as_the_facet() -> None:
     long = "organisation/vision-language-model-with-a-long-name-72b-instruct\nn = 1,234 to 12,345"
-    rows = [{"facet": long, "series": "one", "x": x, "y": x, "hover": "h"} for x in (10, 20)]
-    svg = drawn(charts.curves(rows, Axis("x"), Axis("y"), facets=[long], series=["one"]))
+    rows = [{"facet": long, "series": "one", "x": x, "y": x} for x in (10, 20)]
+    svg = drawn(charts.curves(Axis("x"), Axis("y"), facets=[long], series=["one"], lines=rows))
     lines = [name for name in names(svg) if name in long]
     assert lines[-1] == "n = 1,234 to 12,345" and "".join(lines[:-1]) == long.partition("\n")[0]
     assert all(0.6 * charts.FONT * len(line) <= 250 for line in lines)
 
 
-def test_every_point_of_a_crowd_is_named() -> None:
+def test_a_crowd_of_points_has_its_models_and_baselines_in_legends_and_published_models_as_one() -> None:
     found = crowd()
     svg = drawn(charts.points(found, Axis("right (%)"), Axis("refused (%)"), MODELS, series=["one", "two"]))
-    numbers = charts.numbered(p.model for p in found)
-    assert len(numbers) == 20 + 2 + 19
     shown = names(svg)
-    for model, number in numbers.items():
-        assert f"{number} {model}" in shown  # in the key, not shortened
-    spots: dict[tuple[float, float], list[str]] = {}
-    for p in found:
-        spots.setdefault((p.x.value, p.y.value), []).append(numbers[p.model])
-    labels = [text for text in shown if re.fullmatch(r"\d+(, \d+)*", text)]
-    for at in spots.values():
-        assert ", ".join(dict.fromkeys(at)) in labels
+    for name in (*MODELS, "oracle", "always_refuse", "published models", "one", "two"):
+        assert shown.count(name) == 1
+    published = {p.model for p in found if p.kind == PUBLISHED}
+    assert len(published) == 19 and not published & set(shown)
     titles = re.findall(r"<title>([^<]+)</title>", svg)
     assert len(titles) == len(found) and f"{found[0].model}, one: {found[0].x}; {found[0].y}" in titles
+    assert published == {title.partition(",")[0] for title in titles} - {*MODELS, "oracle", "always_refuse"}
 
 
-def test_few_models_have_their_names_at_their_points_and_no_key() -> None:
-    found = [point("pocket", 70, 40), point("tiny", 40, 60), point("oracle", 90, 90, kind=SCRIPTED)]
-    found += [point("twin", 70, 40)]  # models at one point share a name
-    svg = drawn(
-        charts.points(found, Axis("right (%)"), Axis("refused (%)"), ["pocket", "tiny", "twin"], size=(330, 215))
-    )
-    assert {"pocket, twin", "tiny", "oracle"} <= set(names(svg)) and "Models" not in names(svg)
-
-
-def test_a_name_is_not_on_an_error_bar_if_another_place_is_free() -> None:
-    """A label of five characters in size 10 is 30 pixels wide: all places to the right of its point are on the bar."""
-    bar = (60, 0, 60, 100)
-    found = places([Label("first", 40, 50, 10), Label("other", 100, 90, 10, (bar,))], 200, 100)
-    assert found[0] == Place(33, 61, "right")
-    assert places([Label("first", 40, 50, 10)], 200, 100)[0] == Place(47, 42, "left")
-
-
-@given(st.lists(st.tuples(st.floats(0, 560), st.floats(0, 400)), max_size=40))
-def test_no_number_covers_another_or_leaves_the_plot(spots: list[tuple[float, float]]) -> None:
-    points = [Label(str(number), x, y, 10) for number, (x, y) in enumerate(spots)]
-    boxes = []
-    for label, place in zip(points, places(points, 560, 400), strict=True):
-        length = 0.6 * 10 * len(label.text)
-        left = place.x - {"left": 0, "center": length / 2, "right": length}[place.align]
-        boxes.append((left, left + length, place.y))
-    for number, (left, right, middle) in enumerate(boxes):
-        assert left >= 0 and right <= 560 and 5.5 - 1e-9 <= middle <= 394.5 + 1e-9
-        for low, high, other in boxes[:number]:
-            assert right <= low + 1e-9 or high <= left + 1e-9 or abs(middle - other) >= 1.1 * 10 - 1e-9
+def test_baselines_have_one_colour_and_different_shapes() -> None:
+    found = [point("pocket", 70, 40), point("oracle", 90, 90, kind=SCRIPTED), point("uniform", 20, 20, kind=SCRIPTED)]
+    svg = drawn(charts.points(found, Axis("right (%)"), Axis("refused (%)"), ["pocket"], series=["one"]))
+    assert len(shapes_of(svg, "#6f675d")) == 2 and len(shapes_of(svg, "#2a78c8")) == 1
+    assert {"pocket", "oracle", "uniform"} <= set(names(svg)) and "one" not in names(svg)
 
 
 def dots(count: int) -> list[Dot]:
@@ -134,15 +118,39 @@ def dots(count: int) -> list[Dot]:
     ]
 
 
-def test_every_dot_of_a_row_is_named_and_baselines_are_lines() -> None:
+def test_each_row_is_a_facet_with_a_line_for_each_model_and_one_for_published_models() -> None:
     found = dots(27)
-    svg = drawn(charts.dots(found, Axis("right (%)"), MODELS[:3], ["zooming", "shifting"], lines={"chance": 33.0}))
+    svg = drawn(charts.dots(found, Axis("right (%)"), MODELS[:3], lines={"chance": 33.0}))
     shown = names(svg)
-    for number, model in enumerate([*MODELS[:3], *(f"published {n}" for n in range(27))], 1):
-        assert f"{number} {model}" in shown and shown.count(str(number)) >= 2
-    assert {"oracle", "uniform", "chance"} <= set(shown)
+    assert [name for name in shown if name in ("zooming", "shifting")] == ["zooming", "shifting"]
+    lines = ["published models", "oracle", "uniform"]
+    assert [name for name in shown if name in lines] == lines and set(MODELS[:3]) <= set(shown)
+    assert shown.count("chance") == 1
     titles = re.findall(r"<title>([^<]+)</title>", svg)
-    assert len(titles) == len(found)
+    assert sorted(titles) == sorted(f"{dot.model}, {dot.row}: {dot.x}" for dot in found)
+
+
+def test_models_are_the_facets_if_they_are_fewer_than_the_rows() -> None:
+    rows = {"BasicVisQA": ["Action", "Color"], "KnowVisQA": ["Art"]}
+    found = [
+        Dot(model, row, Coordinate(50, 40, 60), kind, group)
+        for model, kind in (("pocket", MODEL), ("oracle", SCRIPTED))
+        for group, of_group in rows.items()
+        for row in of_group
+    ]
+    shown = names(drawn(charts.dots(found, Axis("right (%)"), ["pocket"])))
+    assert [name for name in shown if name in ("pocket", "oracle")] == ["pocket", "oracle"]
+    lines = ["BasicVisQA", "Action", "Color", "KnowVisQA", "Art"]
+    assert [name for name in shown if name in lines] == lines
+
+
+def test_published_models_count_for_the_choice_of_facets() -> None:
+    """One model is a facet with three rows. With three published models, there are more models than rows."""
+    rows = ("zooming", "shifting", "mixed")
+    found = [Dot("pocket", row, Coordinate(50, 40, 60)) for row in rows]
+    published = [Dot(f"published {number}", row, Coordinate(60), PUBLISHED) for number in range(3) for row in rows]
+    assert headings(drawn(charts.dots(found, Axis("right (%)"), ["pocket"]))) == ["pocket"]
+    assert headings(drawn(charts.dots([*found, *published], Axis("right (%)"), ["pocket"]))) == list(rows)
 
 
 def test_parts_of_bars_are_in_their_order_and_have_hover_text() -> None:
@@ -192,4 +200,3 @@ def test_a_grid_has_the_number_of_every_model_in_every_column() -> None:
 def test_an_axis_ends_at_tens_around_the_values(values: list[float], ends: tuple[float, float]) -> None:
     axis = Axis.around("right (%)", values)
     assert (axis.low, axis.high) == ends
-    assert axis.at(axis.share(50)) == pytest.approx(50)
