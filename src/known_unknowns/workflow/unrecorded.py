@@ -56,7 +56,7 @@ def check(
     unknown = [path for path in outputs if Path(path).exists() and not has_record(path)]
     last = whole_run(params.edition)
     results = [path for path in unknown if path.startswith("results/")]
-    questions = [path for path in unknown if path not in results and not _has_same_data(params, Path(path).parent.name)]
+    questions = [path for path in unknown if path not in results and _has_other_data(params, Path(path).parent.name)]
     changed = [] if last is None else list(changed_keys(last.shown(), params.shown()))
     earlier = [path for path in unknown if _is_of_earlier_version(Path(path))]
     if questions or earlier or (results and (last is None or changed)):
@@ -101,13 +101,11 @@ def _listed(keys: Collection[str]) -> str:
     return f"{shown} and {len(keys) - _NAMED} more" if len(keys) > _NAMED else shown
 
 
-def _has_same_data(params: Params, benchmark: str) -> bool:
-    """Whether a whole run of any edition has used these data."""
-    entry = params.data(benchmark)
-    return any(
-        run.data_name == params.data_name and benchmark in run.benchmarks and run.data(benchmark) == entry
-        for run in whole_runs()
-    )
+def _has_other_data(params: Params, benchmark: str) -> bool:
+    """Whether whole runs used other data of this name, and none used these."""
+    runs = (run for run in whole_runs() if run.data_name == params.data_name and benchmark in run.benchmarks)
+    used = [run.data(benchmark) for run in runs]
+    return bool(used) and params.data(benchmark) not in used
 
 
 def _other_replies(params: Params, has_record: Callable[[str], bool]) -> bool:

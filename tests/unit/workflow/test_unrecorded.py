@@ -77,6 +77,8 @@ def test_a_new_edition_takes_the_tables_of_the_same_data(params):
     assert rules(other, QUESTIONS.format("pocket")) == ("", "")
     images = changed(other, "benchmarks.humblebench.data.pocket.images", 3)
     assert rules(images, QUESTIONS.format("pocket"))[1] == "fetch questions check"
+    run_settings.path_of("pocket", run_settings.WHOLE).unlink()
+    assert rules(images, QUESTIONS.format("pocket")) == ("", "")  # in a clone, `dvc pull` brought them
 
 
 def test_no_downloaded_data_are_fetched_again(params):
