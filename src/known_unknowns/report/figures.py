@@ -82,7 +82,13 @@ def scatter(spec: Scatter, run: Run, published: Sequence[PublishedCell]) -> Figu
     grey = "Published models are grey; they are named at the pointer and in the table." if theirs else ""
     note = " ".join(filter(None, [spec.note, spec.joined if pairs else "", grey]))
     return figure(
-        spec.name, spec.title, chart, alt_text, note=note, table=_scatter_table(spec, run, found), caveat=run.caveat
+        spec.name,
+        spec.title,
+        chart,
+        alt_text,
+        note=note,
+        table=_scatter_table(spec, run, ours, theirs),
+        caveat=run.caveat,
     )
 
 
@@ -141,18 +147,19 @@ def chance_of(run: Run, *variants: str) -> float | None:
     return next((100 * metric.value for metric in found if metric is not None and metric.value is not None), None)
 
 
-def _scatter_table(spec: Scatter, run: Run, found: Sequence[Point]) -> Table:
+def _scatter_table(spec: Scatter, run: Run, ours: Sequence[Point], theirs: Sequence[Point]) -> Table:
     series = {each.name: each for each in spec.series}
     rows = []
-    for point in (point for point in found if point.kind != PUBLISHED):
+    for point in ours:
         of = series[point.series]
         metrics = (run.get(point.model, axis[0], of.parser or run.table_parser, axis[1]) for axis in (of.x, of.y))
         rows.append(make_row((point.model, point.series), metrics))
-    for point in (point for point in found if point.kind == PUBLISHED):
+    foot = []
+    for point in theirs:
         heads = Head(point.model, note="published"), Head(point.series)
-        rows.append(make_row(heads, [Cell(f"{at.value:.1f}") for at in (point.x, point.y)]))
+        foot.append(make_row(heads, [Cell(f"{at.value:.1f}") for at in (point.x, point.y)]))
     caption = f"The points of “{spec.title}”, in percent"
-    return make_table(caption, ("Model", "Points"), spec.axes, rows, moves_n=True)
+    return make_table(caption, ("Model", "Points"), spec.axes, rows, foot=foot, moves_n=True)
 
 
 def dots(spec: Dots, run: Run, published: Sequence[PublishedCell]) -> Figure:
