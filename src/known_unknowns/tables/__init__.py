@@ -315,7 +315,7 @@ def write_metrics(path: str | Path, metrics: Iterable[Metric]) -> None:
 
 def read_metrics(path: str | Path) -> list[Metric]:
     """Read a table of metrics. It is a DataError if one stands there twice."""
-    metrics = read_dataclasses(path, Metric, "a readable table")
+    metrics = _records(path, _read(path, METRICS, "a readable table"), Metric)
     keys = set(map(_METRIC_KEY, metrics))
     if len(keys) < len(metrics):
         [(key, _)] = Counter(map(_METRIC_KEY, metrics)).most_common(1)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from known_unknowns.config import Params
 
 _NOTE_LENGTH = 4900  # MLflow accepts 5000 characters
-_REPORT = "[Report](http://127.0.0.1:8000/index.html), while the first command of `known-unknowns open` serves it"
+_REPORT = "[report](http://127.0.0.1:8000/index.html) (while the first command of `known-unknowns open` serves it)"
 
 
 def note_of(contents: RunContents, caveat: str) -> str:
@@ -30,7 +30,8 @@ def describe(store: Store, params: Params, models: Sequence[RunContents]) -> str
 
     The UI selects tabs, filters and columns by its address only. The view is stored as the UI stores one that is
     shared (menu, "Share"), so that a short address selects it. Its columns are the primary number of each benchmark
-    with its interval, and then the other numbers of ``models``. Its models are sorted by the first column.
+    with its interval. The UI sorts columns by their names, and a window of 1280 pixels shows five of them. The models
+    are sorted by the primary number of the first benchmark.
     """
     edition = params.edition
     where = f"tags.edition = '{edition}' and tags.level = 'model' and tags.superseded = 'false'"
@@ -39,10 +40,10 @@ def describe(store: Store, params: Params, models: Sequence[RunContents]) -> str
         where += " and tags.baseline = 'false'"
     rows = compared or list(models)
     columns = {column.head: column for model in rows for column in model.columns}
-    shown = sorted(columns.values(), key=lambda column: not column.is_primary)
+    primary = [column for column in columns.values() if column.is_primary]
     measured = {name for model in rows for name in model.metrics}
-    heads = [name for column in shown for name in column.names if name in measured]
-    first = shown[0] if shown else Column("", "", None)
+    heads = [name for column in primary for name in column.names if name in measured]
+    first = primary[0] if primary else Column("", "", None)
     view: dict[str, Any] = {"searchFilter": where, "orderByKey": f"metrics.`{first.head}`"}
     view |= {"orderByAsc": first.lower_is_better, "runsExpanded": {}}
     view |= {"selectedColumns": [f"metrics.`{head}`" for head in heads]}
@@ -50,15 +51,15 @@ def describe(store: Store, params: Params, models: Sequence[RunContents]) -> str
     page = f"#/experiments/{store.experiment_id}/runs?workflowType=machine_learning&viewStateShareKey={key}"
     rows.sort(key=lambda model: model.metrics.get(first.head, 0.0), reverse=not first.lower_is_better)
     lines = [
-        f"[Table of models]({page}): one run per model of the edition {edition}, and below it one per benchmark and "
-        "seed. Tags: `level` (model, seed), `edition`, `baseline`, `superseded`.",
+        f"[Table of models]({page}), {_REPORT}",
         "",
-        _REPORT,
+        f"One run per model of the edition {edition}, and below it one per benchmark and seed. Tags: `level` (model, "
+        "seed), `edition`, `baseline`, `superseded`.",
         "",
     ]
     if caveat(params):
         lines += [f"**{caveat(params)}**", ""]
-    lines += [*_described(shown), "", _row(["model", *columns]), _row(["---"] * (len(columns) + 1))]
+    lines += [*_described(columns.values()), "", _row(["model", *columns]), _row(["---"] * (len(columns) + 1))]
     for model in rows:
         values = [model.metrics.get(head) for head in columns]
         lines.append(_row([model.name, *("" if value is None else f"{value:.1%}" for value in values)]))
