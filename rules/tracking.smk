@@ -1,4 +1,5 @@
-# Log the results as nested MLflow runs. One job logs all of them: concurrent writers of a new database would conflict.
+# Log the results as MLflow runs of models, benchmarks and seeds. One job logs all: concurrent writers of a new database
+# would conflict.
 
 
 rule track:

@@ -71,6 +71,7 @@ ELSEWHERE = {
     "snakemake": "tests/workflow/test_run.py",
     "snakemake --workflow-profile profiles/slurm": "tests/workflow/test_slurm.py",
     "dvc": "tests/workflow/test_dvc.py",
+    "python -c": "tests/unit/tracking/test_reruns.py",
     "pytest tests/unit/test_architecture.py": "tests/unit/test_architecture.py",
 }
 """The beginning of a command, and the test that runs commands of this kind with data and models of its own."""

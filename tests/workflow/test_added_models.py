@@ -125,7 +125,7 @@ def test_an_imported_model_is_measured_beside_the_others(changed):
     ]
     assert without_input and set(without_input) == {None}  # the file has no log-probabilities
     runs = json.loads((root / RESULTS / "tracking.json").read_text(encoding="utf-8"))["runs"]
-    assert [run["variant"] for run in runs if run["model"] == "theirs"] == ["nota_only"]
+    assert [(run["benchmark"], run["seed"]) for run in runs if run["model"] == "theirs"] == [("humblebench", 0)]
     assert "theirs" in (root / RESULTS / "report/index.html").read_text(encoding="utf-8")
 
 

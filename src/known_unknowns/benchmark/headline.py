@@ -19,13 +19,16 @@ class HeadlineNumber:
     variants: tuple[str, ...] = ()
     lower_is_better: bool = False
     ranks: bool = True  # whether models can be sorted by it: a model that always refuses must not be the best one
+    short: str = ""  # at most four or five characters, for the head of a column of MLflow; the name if empty
 
 
 _WITHOUT_CONTENT = ("blank", "noise", "gaussian", "text_only")
-DUAL = HeadlineNumber("dual_accuracy_answerable", "dual accuracy of answerable questions", "dual_accuracy_answerable")
+DUAL = HeadlineNumber(
+    "dual_accuracy_answerable", "dual accuracy of answerable questions", "dual_accuracy_answerable", short="dual"
+)
 DUAL_OF_ALL = HeadlineNumber("dual_accuracy", "dual accuracy of all questions", "dual_accuracy", ranks=False)
 """It does not rank models: one that always refuses is right twice where the published answer is the refusal."""
-ACCURACY = HeadlineNumber("accuracy", "accuracy")
+ACCURACY = HeadlineNumber("accuracy", "accuracy", short="acc")
 REFUSED = HeadlineNumber("refused", "refused, no right option", variants=("nota_only",), ranks=False)
 RECOGNISED = tuple(
     HeadlineNumber(name, label, name, _WITHOUT_CONTENT, ranks=False)

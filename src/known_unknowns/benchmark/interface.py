@@ -75,6 +75,8 @@ class Benchmark(ABC):
         The key under ``benchmarks`` in params.yaml, and the name of the folder.
     title : str
         The name that people use.
+    short : str
+        The name in heads of columns of MLflow, at most three characters; ``name`` if empty.
     headline : tuple of HeadlineNumber
         The numbers that compare models on pages, in tables and in runs, the primary one first. By default, those of
         any questions with a refusal option (`known_unknowns.benchmark.headline.GENERAL`).
@@ -92,6 +94,7 @@ class Benchmark(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
+    short: ClassVar[str] = ""
     headline: ClassVar[tuple[HeadlineNumber, ...]] = GENERAL
     published_protocols: ClassVar[Mapping[str, PublishedProtocol]] = {}
     forced_choice_metrics: ClassVar[frozenset[str]] = frozenset()

@@ -322,7 +322,7 @@ def read_metrics(path: str | Path, chosen: Mapping[str, str] | None = None) -> l
 
     Rows that are not chosen cost no time: they are left out before the others become objects.
     """
-    metrics = read_dataclasses(path, Metric, "a readable table", chosen)
+    metrics = _records(path, _read(path, METRICS, "a readable table", chosen), Metric)
     keys = set(map(_METRIC_KEY, metrics))
     if len(keys) < len(metrics):
         [(key, _)] = Counter(map(_METRIC_KEY, metrics)).most_common(1)

@@ -1,63 +1,88 @@
-"""The first page of the experiment in MLflow's UI: a note and a table of models."""
+"""What MLflow's UI shows first: the note and the table of models of the experiment, and the note of a model's run."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns.benchmark.caveats import caveat
-from known_unknowns.metrics.summary import numbers_of
-from known_unknowns.tracking.contents import AREA, allowed_name
+from known_unknowns.tracking.contents import Column, RunContents
 from known_unknowns.tracking.store import Store
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
 
 _NOTE_LENGTH = 4900  # MLflow accepts 5000 characters
+_REPORT = "[report](http://127.0.0.1:8000/index.html) (while the first command of `known-unknowns open` serves it)"
 
 
-def describe(store: Store, params: Params) -> str:
+def note_of(contents: RunContents, caveat: str) -> str:
+    """Return the description of a run: the caveat, and of a model the report and what its metrics are."""
+    lines = [f"**{caveat}**", ""] if caveat else []
+    if contents.level == "model":
+        lines += [_REPORT, "", *_described(contents.columns)]
+    return _cut(lines)
+
+
+def describe(store: Store, params: Params, models: Sequence[RunContents]) -> str:
     """Update the note and the view of the experiment; return the address of the view, below that of the server.
 
     The UI selects tabs, filters and columns by its address only. The view is stored as the UI stores one that is
-    shared (menu, "Share"), so that a short address selects it. Its columns are the primary number of each benchmark,
-    the AUROC of confidences and the share of unusable replies. Its models are sorted by the first column.
+    shared (menu, "Share"), so that a short address selects it. Its columns are the primary number of each benchmark
+    with its interval. The UI sorts columns by their names, and a window of 1280 pixels shows five of them. The models
+    are sorted by the primary number of the first benchmark.
     """
     edition = params.edition
     where = f"tags.edition = '{edition}' and tags.level = 'model' and tags.superseded = 'false'"
-    models = list(store.search(where))
-    if any(run.data.tags.get("baseline") == "false" for run in models):
+    compared = [model for model in models if model.tags["baseline"] == "false"]
+    if compared:
         where += " and tags.baseline = 'false'"
-        models = [run for run in models if run.data.tags.get("baseline") == "false"]
-    measured = {name for run in models for name in run.data.metrics}
-    numbers: list[str] = []
-    lower = False
-    for benchmark in params.benchmarks:
-        own = [(f"{benchmark}.{number.name}", number.lower_is_better) for number, _ in numbers_of(params, benchmark)]
-        primary = [(name, sign) for each, sign in own if (name := allowed_name(each)) in measured][:1]
-        lower = primary[0][1] if primary and not numbers else lower
-        areas = sorted(name for name in measured if name.startswith(f"{benchmark}.{AREA}"))
-        numbers += [*(name for name, _ in primary), *areas, *({f"{benchmark}.unusable"} & measured)]
-    first = numbers[0] if numbers else ""
-    view: dict[str, Any] = {"searchFilter": where, "orderByKey": f"metrics.`{first}`", "orderByAsc": lower}
-    view |= {"runsExpanded": {}, "selectedColumns": [f"metrics.`{name}`" for name in numbers]}
+    rows = compared or list(models)
+    columns = {column.head: column for model in rows for column in model.columns}
+    primary = [column for column in columns.values() if column.is_primary]
+    measured = {name for model in rows for name in model.metrics}
+    heads = [name for column in primary for name in column.names if name in measured]
+    first = primary[0] if primary else Column("", "", None)
+    view: dict[str, Any] = {"searchFilter": where, "orderByKey": f"metrics.`{first.head}`"}
+    view |= {"orderByAsc": first.lower_is_better, "runsExpanded": {}}
+    view |= {"selectedColumns": [f"metrics.`{head}`" for head in heads]}
     key = f"models-{edition}"
     page = f"#/experiments/{store.experiment_id}/runs?workflowType=machine_learning&viewStateShareKey={key}"
-    models.sort(key=lambda run: run.data.metrics.get(first, 0.0), reverse=not lower)
-    rows = [["model", *numbers], ["---"] * (len(numbers) + 1)]
-    for model in models:
-        shares = {name: f"{value:.1%}" for name, value in model.data.metrics.items()}
-        rows.append([model.info.run_name, *(shares.get(name, "") for name in numbers)])
-    note = [
-        f"[Table of models]({page}): one run per model of the edition {edition}. Below it are one run per benchmark "
-        "and, below that, one per variant, seed and sample. Tags: `level` (model, benchmark, cell), `edition`, "
-        "`baseline`, `superseded`.",
-        *([f"**{caveat(params)}**"] if caveat(params) else []),
+    rows.sort(key=lambda model: model.metrics.get(first.head, 0.0), reverse=not first.lower_is_better)
+    lines = [
+        f"[Table of models]({page}), {_REPORT}",
         "",
-        *(f"| {' | '.join(row)} |" for row in rows),
+        f"One run per model of the edition {edition}, and below it one per benchmark and seed. Tags: `level` (model, "
+        "seed), `edition`, `baseline`, `superseded`.",
+        "",
     ]
-    while len("\n".join(note)) > _NOTE_LENGTH:
-        note.pop()
-    store.client.set_experiment_tag(store.experiment_id, "mlflow.note.content", "\n".join(note))
+    if caveat(params):
+        lines += [f"**{caveat(params)}**", ""]
+    lines += [*_described(columns.values()), "", _row(["model", *columns]), _row(["---"] * (len(columns) + 1))]
+    for model in rows:
+        values = [model.metrics.get(head) for head in columns]
+        lines.append(_row([model.name, *("" if value is None else f"{value:.1%}" for value in values)]))
+    store.client.set_experiment_tag(store.experiment_id, "mlflow.note.content", _cut(lines))
     store.client.set_experiment_tag(store.experiment_id, f"mlflow.sharedViewState.{key}", json.dumps(view))
     return page
+
+
+def _described(columns: Iterable[Column]) -> list[str]:
+    """Return what each column is, as the items of a list."""
+    lines = []
+    for column in columns:
+        interval = f"; `{column.names[1]}` and `{column.names[2]}` are its interval" if column.is_primary else ""
+        lines.append(f"- `{column.head}`: {column.label}{interval}")
+    return lines
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cut(lines: list[str]) -> str:
+    """Return the text without the last lines that MLflow does not accept."""
+    while len("\n".join(lines)) > _NOTE_LENGTH:
+        lines.pop()
+    return "\n".join(lines)

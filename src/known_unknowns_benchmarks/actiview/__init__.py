@@ -29,12 +29,13 @@ class ActiView(Benchmark):
 
     name = "actiview"
     title = "ActiView"
+    short = "AV"
     headline = (
-        HeadlineNumber("zooming", "zooming accuracy", variants=("zooming",)),
-        HeadlineNumber("shifting", "shifting accuracy", variants=("shifting_r",)),
+        HeadlineNumber("zooming", "zooming accuracy", variants=("zooming",), short="zoom"),
+        HeadlineNumber("shifting", "shifting accuracy", variants=("shifting_r",), short="shift"),
         HeadlineNumber("mixed", "mixed accuracy", variants=("mixed",)),
-        HeadlineNumber("average", "mean accuracy of zooming and shifting", variants=("average",)),
-        HeadlineNumber("full_image", "accuracy on the full image (control)", variants=("full_image",)),
+        HeadlineNumber("average", "mean accuracy of zooming and shifting", variants=("average",), short="mean"),
+        HeadlineNumber("full_image", "accuracy on the full image (control)", variants=("full_image",), short="full"),
         RECOGNISED[0],  # no question offers a refusal, so that a reply can only abstain
     )
     published_protocols = {

@@ -26,6 +26,7 @@ class HumbleBench(Benchmark):
 
     name = "humblebench"
     title = "HumbleBench"
+    short = "HB"
     official_only_metrics = {"exact_refusal_recall": "refusal_recall"}
     published_protocols = {
         **{

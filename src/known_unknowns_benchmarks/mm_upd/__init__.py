@@ -26,10 +26,13 @@ class MMUPD(Benchmark):
 
     name = "mm_upd"
     title = "MM-UPD"
+    short = "UPD"
     headline = (
-        HeadlineNumber("dual_base", "dual accuracy, base", "circular_dual", ("mm_upd_base",)),
-        HeadlineNumber("dual_option", "dual accuracy, option", "circular_dual", ("original",)),
-        HeadlineNumber("dual_instruction", "dual accuracy, instruction", "circular_dual", ("mm_upd_instruction",)),
+        HeadlineNumber("dual_base", "dual accuracy, base", "circular_dual", ("mm_upd_base",), short="base"),
+        HeadlineNumber("dual_option", "dual accuracy, option", "circular_dual", ("original",), short="opt"),
+        HeadlineNumber(
+            "dual_instruction", "dual accuracy, instruction", "circular_dual", ("mm_upd_instruction",), short="inst"
+        ),
         ACCURACY,
     )
     published_protocols = {

@@ -27,10 +27,11 @@ class MMSAP(Benchmark):
 
     name = "mmsap"
     title = "MM-SAP"
+    short = "SAP"
     headline = (
         DUAL,
         DUAL_OF_ALL,
-        HeadlineNumber("score_sa", "self-awareness score", "score_sa"),
+        HeadlineNumber("score_sa", "self-awareness score", "score_sa", short="SA"),
         ACCURACY,
         REFUSED,
         *RECOGNISED,

@@ -26,6 +26,7 @@ class MultipleChoice(Benchmark):
 
     name = "multiple_choice"
     title = "Multiple choice"
+    short = "MC"
     headline = (*GENERAL, AREA)
     forced_choice_metrics = frozenset({"refused_and_known", "known_of_refused", "forced_unread"})
 

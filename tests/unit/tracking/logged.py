@@ -9,9 +9,7 @@ from typing import Any
 from mlflow import MlflowClient
 from mlflow.entities import Run, ViewType
 
-from .world import MODELS, VARIANTS, World
-
-CELLS = [(model, variant) for model in MODELS for variant in VARIANTS]
+from .world import World
 
 
 def client(world: World) -> MlflowClient:
@@ -24,19 +22,20 @@ def runs(world: World, where: str = "", *, view: int = ViewType.ACTIVE_ONLY) -> 
     return list(store.search_runs([experiment.experiment_id], where, run_view_type=view))
 
 
-def cells(world: World, where: str = "") -> list[Run]:
-    return runs(world, "tags.level = 'cell'" + where)
+def seeds(world: World, where: str = "") -> list[Run]:
+    """The runs of a benchmark and seed."""
+    return runs(world, "tags.level = 'seed'" + where)
 
 
-def run_of(world: World, model: str, *parts: str) -> Run:
-    """The run of a model, or of its benchmark, or of its variant (with seed 0)."""
-    path = "/".join(["pocket", model, *parts] + ["seed0"] * (len(parts) == 2))
-    (run,) = runs(world, f"tags.cell = '{path}'")
+def run_of(world: World, model: str) -> Run:
+    (run,) = runs(world, f"tags.level = 'model' and params.model = '{model}'")
     return run
 
 
-def cell_of(world: World, model: str, variant: str) -> Run:
-    return run_of(world, model, "humblebench", variant)
+def seed_of(world: World, model: str) -> Run:
+    """The run of a model's first seed and sample."""
+    (run,) = seeds(world, f" and attributes.run_name = '{model}, humblebench, seed 0'")
+    return run
 
 
 def rows(file: Path) -> list[dict[str, Any]]:
@@ -54,8 +53,4 @@ def history(world: World, run: Run, metric: str) -> list[float]:
 
 def current(world: World, model: str) -> set[str]:
     """The runs of a model that are not superseded."""
-    return {
-        run.info.run_id
-        for run in runs(world, "tags.superseded = 'false'")
-        if run.data.tags["cell"].split("/")[1] == model
-    }
+    return {run.info.run_id for run in runs(world, "tags.superseded = 'false'") if run.data.params["model"] == model}

@@ -80,17 +80,17 @@ def run_in(processes: Any, target: Callable[..., None], *args: Any) -> int:
 
 
 def snapshot(folder: Path) -> dict[str, Any]:
-    """All that is in the store, by cell, without the identifiers and times that differ from run to run."""
+    """All that is in the store, by the names of runs, without the identifiers and times that differ from run to run."""
     client = MlflowClient(f"sqlite:///{folder}/mlflow.db")
     (experiment,) = [e for e in client.search_experiments() if e.name == "known-unknowns"]
     found: dict[str, Any] = {}
     runs = {run.info.run_id: run for run in client.search_runs([experiment.experiment_id])}
     for run in runs.values():
-        cell = run.data.tags["cell"]
-        assert cell not in found, f"two runs of {cell}"
+        name = run.info.run_name
+        assert name not in found, f"two runs {name}"
         files = Path(folder, "mlartifacts", run.info.run_id, "artifacts").iterdir()
         parent = runs.get(run.data.tags.pop("mlflow.parentRunId", ""))
-        found[cell] = {
+        found[name] = {
             "status": run.info.status,
             "parent": parent and parent.info.run_name,
             "data": run.data.to_dictionary(),
@@ -115,15 +115,15 @@ def test_repeated_kills_end_with_the_same_store(
 ) -> None:
     world = build(tmp_path)
     shutil.copy(empty_database, tmp_path / "mlflow.db")
-    # 1: no experiment; 2: no run; 3: below the first model; then within the first cell, and in the runs above it at
-    # their end. Each resumes the one before.
+    # 1: no experiment; 2: no run; 3: below the first model; then within the first run below it, and at the end of
+    # both. Each resumes the one before.
     for at in (1, 2, 3, 5, 7, 9, 12, 4):
         assert run_in(processes, _track_and_die_at, tmp_path, at) == -signal.SIGKILL
         assert not world.out.exists()
     assert run_in(processes, _track, tmp_path) == 0
     assert snapshot(tmp_path) == unbroken
     assert {run["status"] for run in unbroken.values()} == {"FINISHED"}
-    assert len(unbroken) == 2 + 2 + 4
+    assert len(unbroken) == 2 + 2
 
 
 def test_kill_during_creation_leaves_no_database(tmp_path: Path, processes: Any, unbroken: dict[str, Any]) -> None:

@@ -31,6 +31,7 @@ from tests.unit.report.fake_run import FakeRun
 MODELS = ("qwen2.5-vl-7b", "pocket-refuses-often", "oracle")
 """The first is one of the catalogue, so that the first page has its table of all benchmarks."""
 ABSTAINS, NO_LABEL = "I cannot tell.", "Hm."
+PRIMARY = "dual_accuracy_answerable"
 
 
 def reply_in_some_way(model: str, question: Question, dice: random.Random) -> Reply:
@@ -208,24 +209,37 @@ def test_mlflow_has_the_numbers_of_the_raw_replies(
 ) -> None:
     shutil.copy(empty_database, run.folder / "mlflow.db")
     monkeypatch.chdir(run.folder)
-    track(run.params, run.metrics, out=run.results / "tracking.json", results=run.results, data=run.data, figures={})
+    track(run.params, run.metrics, out=run.results / "tracking.json", results=run.results, data=run.data)
     store = MlflowClient(f"sqlite:///{run.folder}/mlflow.db")
     experiment = store.get_experiment_by_name(run.params.file.tracking.experiment)
-    logged = {
-        each.data.tags["cell"]: each.data.metrics
-        for each in store.search_runs([experiment.experiment_id], "tags.level != 'cell'")
-    }
+    logged = {each.info.run_name: each for each in store.search_runs([experiment.experiment_id])}
+    assert logged.keys() == {name for model in MODELS for name in (model, f"{model}, humblebench, seed 0")}
     for model in MODELS:
         shares = recomputed(run, model)
-        expected = {name: share.value for name, share in shares.items()}
         primary = shares["dual_accuracy_answerable"]
-        expected["unusable"] = primary.unusable / primary.questions
+        of_model = {"HB dual": primary.value, "HB unusable": primary.unusable / primary.questions}
+        of_seed = {
+            "original_nota_only/dual_accuracy_answerable": primary.value,
+            "original_nota_only/dual_accuracy": shares["dual_accuracy"].value,
+            "original/accuracy": shares["accuracy"].value,
+            "nota_only/refusal_recall": shares["refused"].value,
+            "blank/recognised": shares["recognised"].value,
+            "blank/recognised_refused": shares["recognised_refused"].value,
+            "blank/recognised_abstained": shares["recognised_abstained"].value,
+        }
         area, _ = auroc_of_letters(run, model)
         if not math.isnan(area):
-            expected["auroc.letters.original"] = area
-        assert logged[f"pocket/{model}/humblebench"] == pytest.approx(expected, abs=1e-4), model
-        of_model = {f"humblebench.{name}": value for name, value in expected.items()}
-        assert logged[f"pocket/{model}"] == pytest.approx(of_model, abs=1e-4), model
+            of_model["HB AUC let"] = of_seed["original/auroc.letters"] = area
+        metrics = logged[model].data.metrics
+        without_interval = {name: value for name, value in metrics.items() if not name.endswith((".low", ".high"))}
+        assert without_interval == pytest.approx(of_model, abs=1e-4), model
+        with (run.results / "leaderboard.csv").open(encoding="utf-8") as file:
+            (row,) = [row for row in csv.DictReader(file) if (row["model"], row["number"]) == (model, PRIMARY)]
+        bounds = [metrics["HB dual.low"], metrics["HB dual.high"]]
+        assert bounds == pytest.approx([float(row["low"]), float(row["high"])], abs=1e-4), model
+        metrics = logged[f"{model}, humblebench, seed 0"].data.metrics
+        assert {name: metrics[name] for name in of_seed} == pytest.approx(of_seed, abs=1e-4), model
+        assert ("original/auroc.letters" in metrics) == (not math.isnan(area))
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import tables
+from known_unknowns.benchmark import registry
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL, Metric
 from tests.cells import read_replies, read_scores, write_answers, write_replies
-from tests.unit.tracking.logged import CELLS, artifact, cell_of, client, rows, run_of, runs
+from tests.unit.tracking.logged import artifact, client, rows, run_of, runs, seed_of, seeds
 
 from .world import DVC_HASH, MODELS, VARIANTS, World, build
 
@@ -33,46 +34,43 @@ def tracked(tmp_path_factory: pytest.TempPathFactory, empty_database: Path) -> W
 
 def test_runs_are_nested_and_finished_with_short_names(tracked: World) -> None:
     listed = json.loads(tracked.out.read_text())["runs"]
-    assert [(r["model"], r["variant"]) for r in listed] == CELLS
-    assert {(r["benchmark"], r["seed"]) for r in listed} == {("humblebench", 0)}
+    assert [{key: value for key, value in row.items() if key != "run_id"} for row in listed] == [
+        {"model": model, "benchmark": "humblebench", "seed": 0, "sample": 0} for model in MODELS
+    ]
     found = {run.info.run_id: run for run in runs(tracked)}
-    assert len(found) == len(MODELS) + len(MODELS) + len(CELLS)
+    assert len(found) == 2 * len(MODELS)
     assert {run.info.status for run in found.values()} == {"FINISHED"}
     for row in listed:
-        cell = found[row["run_id"]]
-        benchmark = found[cell.data.tags["mlflow.parentRunId"]]
-        model = found[benchmark.data.tags["mlflow.parentRunId"]]
+        seed = found[row["run_id"]]
+        model = found[seed.data.tags["mlflow.parentRunId"]]
         assert "mlflow.parentRunId" not in model.data.tags
-        names = [run.info.run_name for run in (model, benchmark, cell)]
-        assert names == [
-            row["model"],
-            f"{row['model']}, humblebench",
-            f"{row['model']}, humblebench, {row['variant']}, seed 0",
-        ]
-        assert [run.data.tags["level"] for run in (model, benchmark, cell)] == ["model", "benchmark", "cell"]
+        assert [run.info.run_name for run in (model, seed)] == [row["model"], f"{row['model']}, humblebench, seed 0"]
+        assert [run.data.tags["level"] for run in (model, seed)] == ["model", "seed"]
 
 
 def test_the_parameters_of_each_level(tracked: World) -> None:
     model = {"edition": "pocket", "model": "always_a", "model.behaviour": "always_a"}
     assert model.items() <= run_of(tracked, "always_a").data.params.items()
-    benchmark = {"benchmark": "humblebench", "engine.behaviour": "always_a", "parsers": "official, robust"}
-    benchmark |= {"data.source": "scenes", "data.digest": DVC_HASH, "statistics.confidence": "0.95"}
-    assert benchmark.items() <= run_of(tracked, "always_a", "humblebench").data.params.items()
-    cell = {"variant": "nota_only_relettered", "variant.function": "nota_only", "variant.relettered": "true"}
-    cell |= {"seed": "0", "protocol": "single_turn", "protocol.max_new_tokens": "16"}
-    assert cell.items() <= cell_of(tracked, "always_a", "nota_only_relettered").data.params.items()
+    seed = {"benchmark": "humblebench", "seed": "0", "engine.behaviour": "always_a", "parsers": "official, robust"}
+    seed |= {"data.source": "scenes", "data.digest": DVC_HASH, "statistics.confidence": "0.95"}
+    seed |= {"nota_only_relettered.function": "nota_only", "nota_only_relettered.relettered": "true"}
+    seed |= {"original.protocol.name": "single_turn", "original.protocol.max_new_tokens": "16"}
+    assert seed.items() <= seed_of(tracked, "always_a").data.params.items()
     for run in runs(tracked):
         assert "model.seconds_per_reply" not in run.data.params  # it changes no reply
         assert run.data.tags["caveat"] == "rendered questions, not the published ones"
-        assert run.data.tags["mlflow.note.content"] == run.data.tags["caveat"]
+        assert run.data.tags["caveat"] in run.data.tags["mlflow.note.content"]
 
 
-def test_the_headline_numbers_are_metrics_and_their_intervals_are_an_artifact(tracked: World) -> None:
-    mean = {"accuracy": 0.25, "refused": 0.25}  # over seeds, as in the table
-    assert run_of(tracked, "oracle").data.metrics == {f"humblebench.{name}": value for name, value in mean.items()}
-    assert run_of(tracked, "oracle", "humblebench").data.metrics == mean
-    expected = {"accuracy": 0.75, "official.accuracy": 0.5}
-    assert cell_of(tracked, "oracle", "original").data.metrics == expected
+def test_a_model_has_its_primary_numbers_with_intervals_and_a_seed_the_metrics_of_each_variant(tracked: World) -> None:
+    """Those of a model are means over seeds, as in the table."""
+    assert run_of(tracked, "oracle").data.metrics == {"HB acc": 0.25, "HB acc.low": 0.1, "HB acc.high": 0.4}
+    assert seed_of(tracked, "oracle").data.metrics == {
+        "original/accuracy": 0.75,
+        "original/official.accuracy": 0.5,
+        "nota_only_relettered/accuracy": 0.5,
+        "nota_only_relettered/official.accuracy": 0.5,
+    }
     table = rows(artifact(tracked, run_of(tracked, "oracle"), "headline.json"))
     assert [(row["number"], row["variant"], row["low"], row["high"], row["n"]) for row in table] == [
         ("accuracy", "original", 0.1, 0.4, 4),
@@ -81,7 +79,7 @@ def test_the_headline_numbers_are_metrics_and_their_intervals_are_an_artifact(tr
 
 
 def test_data_set_is_the_pinned_data(tracked: World) -> None:
-    for run in runs(tracked, "tags.level = 'benchmark'"):
+    for run in seeds(tracked):
         (used,) = run.inputs.dataset_inputs
         assert (used.dataset.name, used.dataset.digest) == ("humblebench", DVC_HASH)
         assert {tag.key: tag.value for tag in used.tags} == {"mlflow.data.context": "evaluation"}
@@ -89,77 +87,93 @@ def test_data_set_is_the_pinned_data(tracked: World) -> None:
 
 
 def test_the_artifacts_hold_every_reply_and_every_metric(tracked: World) -> None:
-    run = cell_of(tracked, "always_a", "original")
+    run = seed_of(tracked, "always_a")
     answered = rows(artifact(tracked, run, "questions.json"))
-    assert [(r["question_id"], r["category"], r["answer"], r["reply"]) for r in answered] == [
+    assert [r["variant"] for r in answered] == ["original"] * 4 + ["nota_only_relettered"] * 4
+    assert [(r["question_id"], r["category"], r["answer"], r["reply"]) for r in answered[:4]] == [
         ("0", "Object", "A", "A"),
         ("1", "Object", "B", "A"),
         ("2", "Relation", "E", "A"),
         ("3", "Attribute", "A", "A"),
     ]
-    assert [r["robust.correct"] for r in answered] == [True, False, False, True]
+    assert [r["robust.correct"] for r in answered[:4]] == [True, False, False, True]
     metrics = rows(artifact(tracked, run, "metrics.json"))
-    assert len(metrics) == 12  # six for each of two parsers; the mean over seeds is of no single run
-    assert [m["value"] for m in metrics if m["name"] == "refusal_precision"] == [None, None]
+    assert len(metrics) == 24  # six for each of two parsers and two variants; the mean over seeds is of no single run
+    assert [m["value"] for m in metrics if m["name"] == "refusal_precision"] == [None] * 4
     shown = json.loads(run.data.tags["mlflow.loggedArtifacts"])
     assert shown == [{"path": "questions.json", "type": "table"}, {"path": "metrics.json", "type": "table"}]
-
-
-def test_the_artifacts_of_the_upper_levels(tracked: World) -> None:
-    run = run_of(tracked, "always_a", "humblebench")
     assert json.loads(artifact(tracked, run, "engine.json").read_text())["model"] == "always_a"
-    combined = rows(artifact(tracked, run, "combined.json"))
-    assert [(m["variant"], m["seed"], m["value"]) for m in combined] == [(v, None, 0.25) for v in VARIANTS]
-    headline = rows(artifact(tracked, run, "headline.json"))
-    by_parser = {
-        (r["variant"], r["parser"]): (r["value"], r["low"], r["high"]) for r in headline if r["name"] == "accuracy"
-    }
-    assert by_parser == {
-        (v, parser): numbers
-        for v in VARIANTS
-        for parser, numbers in (("official", (0.5, 0.15, 0.85)), ("robust", (0.25, 0.1, 0.4)))
-    }
+    combined = rows(artifact(tracked, run_of(tracked, "always_a"), "combined.json"))
+    assert [(m["benchmark"], m["variant"], m["seed"], m["value"]) for m in combined] == [
+        ("humblebench", variant, None, 0.25) for variant in VARIANTS
+    ]
 
 
-def test_figures_are_artifacts_of_their_benchmark(world: World) -> None:
+def test_figures_are_artifacts_of_each_model(world: World) -> None:
     figure = world.folder / "stress.svg"
     figure.write_text("<svg/>")
-    world.figures["humblebench"] = [figure]
+    world.figures.append(figure)
     world.track()
-    run = run_of(world, "oracle", "humblebench")
+    run = run_of(world, "oracle")
     assert artifact(world, run, "figures/stress.svg").read_text() == "<svg/>"
     figure.write_text("<svg>new</svg>")
     world.track()
     assert artifact(world, run, "figures/stress.svg").read_text() == "<svg>new</svg>"
 
 
-def test_the_experiment_opens_on_a_table_of_models(tracked: World) -> None:
-    experiment = client(tracked).get_experiment_by_name("known-unknowns")
-    page = json.loads(tracked.out.read_text())["page"]
+def test_the_experiment_opens_on_a_table_of_models(world: World) -> None:
+    """The primary number is the first column, the models are sorted by it, and its interval stands beside it."""
+    world.set_metric("always_a", "original", "accuracy", value=0.5)
+    file = world.metrics_file("oracle")
+    means = {True: 0.6, False: 0.1}
+    metrics = [
+        replace(m, value=means[m.variant == "original"]) if m.seed is None else m for m in tables.read_metrics(file)
+    ]
+    tables.write_metrics(file, metrics)
+    world.track()
+    experiment = client(world).get_experiment_by_name("known-unknowns")
+    page = json.loads(world.out.read_text())["page"]
     assert page == (
         f"#/experiments/{experiment.experiment_id}/runs?workflowType=machine_learning&viewStateShareKey=models-pocket"
     )
     view = json.loads(experiment.tags["mlflow.sharedViewState.models-pocket"])
-    assert [run.info.run_name for run in runs(tracked, view["searchFilter"])] == list(MODELS)
-    assert view["selectedColumns"] == ["metrics.`humblebench.accuracy`"]
-    assert (view["orderByKey"], view["orderByAsc"]) == ("metrics.`humblebench.accuracy`", False)
-    assert "rendered questions" in experiment.tags["mlflow.note.content"]
-    assert "| oracle | 25.0% |" in experiment.tags["mlflow.note.content"]
+    assert {run.info.run_name for run in runs(world, view["searchFilter"])} == set(MODELS)
+    assert view["selectedColumns"] == ["metrics.`HB acc`", "metrics.`HB acc.low`", "metrics.`HB acc.high`"]
+    assert (view["orderByKey"], view["orderByAsc"]) == ("metrics.`HB acc`", False)
+    note = experiment.tags["mlflow.note.content"]
+    assert "rendered questions" in note
+    assert note.splitlines()[-2:] == ["| oracle | 60.0% |", "| always_a | 25.0% |"]
 
 
-def test_the_area_of_each_confidence_is_a_headline_number(world: World) -> None:
-    """That of the variant and the parser of the other headline numbers, which its name has."""
+def test_the_notes_say_what_a_column_is_and_where_the_report_is(tracked: World) -> None:
+    experiment = client(tracked).get_experiment_by_name("known-unknowns")
+    for note in (experiment.tags["mlflow.note.content"], run_of(tracked, "oracle").data.tags["mlflow.note.content"]):
+        assert "[report](http://127.0.0.1:8000/index.html)" in note
+        assert "- `HB acc`: HumbleBench, accuracy; `HB acc.low` and `HB acc.high` are its interval" in note.splitlines()
+
+
+@pytest.mark.parametrize("benchmark", registry.names())
+def test_heads_of_columns_are_readable_at_1280_pixels(benchmark: str) -> None:
+    """The column of a metric shows 13 characters."""
+    declared = registry.get(benchmark)
+    heads = [f"{declared.short} {number.short}.high" for number in declared.headline if number.ranks]
+    assert max(map(len, heads)) <= 13
+    assert len(set(heads)) == len(heads)
+
+
+def test_the_area_of_each_confidence_is_a_number_of_the_model(world: World) -> None:
+    """That of the variant and the parser of the other headline numbers."""
     for model, variant, value in [("oracle", "original", 0.875), ("oracle", "nota_only_relettered", 0.5)]:
         file = world.metrics_file(model)
         found = tables.read_metrics(file)
         area = next(m for m in found if (m.variant, m.parser, m.category) == (variant, "robust", OVERALL))
         tables.write_metrics(file, [*found, replace(area, name="auroc.letters", value=value)])
     world.track()
-    assert run_of(world, "oracle").data.metrics["humblebench.auroc.letters.original"] == 0.875
-    assert run_of(world, "oracle", "humblebench").data.metrics["auroc.letters.original"] == 0.875
-    view = client(world).get_experiment_by_name("known-unknowns").tags["mlflow.sharedViewState.models-pocket"]
-    columns = ["metrics.`humblebench.accuracy`", "metrics.`humblebench.auroc.letters.original`"]
-    assert json.loads(view)["selectedColumns"] == columns
+    assert run_of(world, "oracle").data.metrics["HB AUC let"] == 0.875
+    metrics = seed_of(world, "oracle").data.metrics
+    assert (metrics["original/auroc.letters"], metrics["nota_only_relettered/auroc.letters"]) == (0.875, 0.5)
+    note = client(world).get_experiment_by_name("known-unknowns").tags["mlflow.note.content"]
+    assert "- `HB AUC let`: HumbleBench, AUROC of the confidence letters, original" in note.splitlines()
 
 
 def test_tags_give_the_provenance(world: World) -> None:
@@ -173,7 +187,7 @@ def test_tags_give_the_provenance(world: World) -> None:
     assert tags["package.mlflow"]
     assert int(tags["hardware.cores"]) >= 1
     assert tags["model.seconds_per_reply"] == "0.5"
-    tags = cell_of(world, "always_a", "original").data.tags
+    tags = seed_of(world, "always_a").data.tags
     assert tags["mlflow.source.git.commit"] == commit.strip()
 
 
@@ -195,13 +209,20 @@ def test_outcomes_of_replies_and_dual_accuracies_are_metrics_unless_undefined(wo
     tables.write_metrics(file, [*tables.read_metrics(file), pair])
     world.set_metric("oracle", "original", "accuracy", value=None)
     world.track()
-    found = cell_of(world, "oracle", "original").data.metrics
-    assert extra.items() <= found.items() and "accuracy" not in found
-    benchmark = run_of(world, "oracle", "humblebench")
-    assert benchmark.data.metrics["dual_accuracy_answerable"] == 0.6667
-    assert run_of(world, "oracle").data.metrics["humblebench.dual_accuracy_answerable"] == 0.6667
-    assert benchmark.data.params["data.pinned"] == "false"  # the table of questions identifies the data
-    assert len(benchmark.inputs.dataset_inputs[0].dataset.digest) == 36
+    run = seed_of(world, "oracle")
+    found = run.data.metrics
+    assert {f"original/{name}": value for name, value in extra.items()}.items() <= found.items()
+    assert "original/accuracy" not in found
+    assert found["original_nota_only_relettered/dual_accuracy_answerable"] == 0.6667
+    primary = {
+        "HB dual": 0.6667,
+        "HB dual.low": 0.2,
+        "HB dual.high": 0.8,
+        "HB unusable": 0.5,
+    }  # the replies that are cut
+    assert run_of(world, "oracle").data.metrics == primary
+    assert run.data.params["data.pinned"] == "false"  # the table of questions identifies the data
+    assert len(run.inputs.dataset_inputs[0].dataset.digest) == 36
 
 
 def test_inconsistent_tables_are_errors(world: World) -> None:
@@ -230,7 +251,7 @@ def test_no_output_and_no_network_access(
     world.track()
     assert asked == []
     assert capfd.readouterr() == ("", "")
-    (used,) = run_of(world, "oracle", "humblebench").inputs.dataset_inputs
+    (used,) = seed_of(world, "oracle").inputs.dataset_inputs
     source = json.loads(used.dataset.source)
     assert (source["path"], source["revision"]) == ("somebody/HumbleBench", "c0ffee")
 
@@ -243,7 +264,7 @@ def test_disabled_tracking_lists_no_runs(fresh: World, capsys: pytest.CaptureFix
     assert not (fresh.folder / "mlflow.db").exists()
 
 
-def test_each_sample_has_a_run_and_the_benchmark_has_their_number(world: World) -> None:
+def test_each_sample_has_a_run(world: World) -> None:
     """Two samples of always_a, one of oracle."""
     world.raw["models"]["always_a"]["samples"] = 2
     files = EditionFiles(world.data, world.results)
@@ -256,10 +277,7 @@ def test_each_sample_has_a_run_and_the_benchmark_has_their_number(world: World) 
     more = [replace(metric, sample=1) for metric in found if metric.seed == 0]
     tables.write_metrics(world.metrics_file("always_a"), [*found, *more])
     listed = world.track()
-    assert [(row["seed"], row["sample"]) for row in listed if row["model"] == "always_a"] == [(0, 0), (0, 1)] * 2
-    of_benchmark = {model: run_of(world, model, "humblebench").data.params.get("samples") for model in MODELS}
-    assert of_benchmark == {"oracle": None, "always_a": "2"}
-    second = runs(world, "tags.cell = 'pocket/always_a/humblebench/original/seed0-sample1'")[0]
-    assert second.info.run_name == "always_a, humblebench, original, seed 0 sample 1"
+    assert [(row["seed"], row["sample"]) for row in listed if row["model"] == "always_a"] == [(0, 0), (0, 1)]
+    (second,) = seeds(world, " and attributes.run_name = 'always_a, humblebench, seed 0 sample 1'")
     assert (second.data.params["seed"], second.data.params["sample"]) == ("0", "1")
-    assert "sample" not in cell_of(world, "oracle", "original").data.params
+    assert "sample" not in seed_of(world, "oracle").data.params

@@ -56,7 +56,7 @@ class World:
 
     folder: Path
     raw: dict[str, Any]
-    figures: dict[str, list[Path]] = field(default_factory=dict)
+    figures: list[Path] = field(default_factory=list)
 
     @property
     def params(self) -> Params:
