@@ -9,7 +9,7 @@ import yaml
 
 from known_unknowns import config
 from known_unknowns.errors import ConfigError
-from known_unknowns.workflow import configuration, run
+from known_unknowns.workflow import configuration, run_settings
 from tests.paths import ROOT
 
 RAW = yaml.safe_load((ROOT / "params.yaml").read_text())
@@ -73,7 +73,7 @@ def test_addresses_of_mlflow_are_accepted(uri):
 
 def test_the_copy_of_the_settings_holds_no_password():
     params = configuration.check(changed(("tracking", "uri"), "http://user:secret@host:5000"))
-    assert run.without_passwords(params).tracking.uri == "http://user:***@host:5000"
+    assert run_settings.without_passwords(params).tracking.uri == "http://user:***@host:5000"
     assert params.tracking.uri == "http://user:secret@host:5000"
 
 
