@@ -522,14 +522,14 @@ def curves(
         columns=_columns(colours, SIZE[0]),
         columnPadding=20,
         symbolOpacity=1,
-        **({"symbolType": "stroke"} if of_lines else {}),
+        symbolType="stroke" if of_lines else alt.Undefined,
     )
     colour = alt.Color("series:N", scale=scale, legend=legend if len(colours) > 1 else None)
     headings = {name: _heading(name, width) for name in facets}
     ends = {"x": x.low, "y": x.low, "x2": min(x.high, y.high), "y2": min(x.high, y.high)}
     diagonals = [{"facet": name, **ends} for name in facets if diagonal]
     rows = [
-        {**row, "facet": headings[row["facet"]], "mark": mark}
+        {**row, "facet": headings[str(row["facet"])], "mark": mark}
         for mark, of_mark in (("diagonal", diagonals), ("line", lines), ("dot", dots))
         for row in of_mark
     ]
