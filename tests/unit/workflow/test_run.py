@@ -53,7 +53,7 @@ def test_printed_commands_read_the_configuration_of_the_run(tmp_path, monkeypatc
     message = run.closing_message(params, f"results/{edition}", 1.0)
     options = "--params results/only-here/run.yaml" if configured == "--configfile" else "--edition mine"
     assert f"known-unknowns open {options}\n" in message
-    assert re.findall(r"Ask them again: \S*known-unknowns (.*)", message) == [f"retry far {options}"]
+    assert re.findall(r"Ask them again: \S*known-unknowns (.*)", message) == [f"journal retry far {options}"]
     chosen = options.split()
     loaded = configuration.load(**({"edition": chosen[1]} if chosen[0] == "--edition" else {"path": chosen[1]}))
     assert loaded.file.plain() == params.file.plain()
@@ -114,6 +114,14 @@ def test_a_stopped_run_names_no_logs(tmp_path):
     snakemake.write_text("Terminating processes on user request, this might take some time.\n")
     message = run.failure_message([str(snakemake)])
     assert "no job failed" in message and "logs" not in message
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_the_end_of_a_run_names_the_signal_that_stopped_it(tmp_path, monkeypatch, failed):
+    monkeypatch.setattr(run, "STOPPED", [signal.SIGTERM])
+    snakemake = tmp_path / "snakemake.log"
+    snakemake.write_text(FAILED.format(job=1, own="results/own.log", cluster="9.log") if failed else "Terminating.\n")
+    assert "The run was stopped by SIGTERM" in run.failure_message([str(snakemake)])
 
 
 def test_a_failure_without_any_log_names_the_logs(tmp_path):

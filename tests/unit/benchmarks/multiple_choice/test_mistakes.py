@@ -114,6 +114,11 @@ def test_a_file_that_is_no_table(name, content, expected, tmp_path):
     assert expected in problems(tmp_path)
 
 
+def test_values_of_only_that_no_row_has_are_named(tmp_path):
+    message = problems(own_folder(tmp_path, [row(1), row(2)]), only={"answer": "Q"})
+    assert "correct `only` in params.yaml ({'answer': 'Q'}), which no row fits" in message
+
+
 @pytest.mark.parametrize("column", ["question", "answer", "image"])
 def test_a_missing_column_is_one_mistake(column, tmp_path):
     """It is named once, with the rows."""
