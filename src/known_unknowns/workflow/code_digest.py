@@ -27,7 +27,7 @@ _QUESTIONS = tuple(
 )
 _DATA = (*_QUESTIONS, "known_unknowns.data")
 _SCORING = (*_QUESTIONS, "known_unknowns.reasoning_marks", "known_unknowns.scoring")
-_METRICS = (*_QUESTIONS, "known_unknowns.metrics")
+_METRICS = (*_QUESTIONS, "known_unknowns.unusable", "known_unknowns.metrics")
 _INFERENCE = (
     *(*_DATA, *_SCORING, "known_unknowns.unusable", "known_unknowns.stopping", "known_unknowns.engine"),
     *("known_unknowns.engines", "known_unknowns.inference", "known_unknowns.model_runs", "prefix_sharing"),

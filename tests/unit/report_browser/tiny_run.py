@@ -90,7 +90,7 @@ def _write_tables(folder: Path, params: Params, benchmark: str) -> None:
     image = Image("images/a.png", IMAGE_DIGEST, 40, 30)
     (questions / "images").mkdir(parents=True)
     (questions / "images" / "a.png").write_bytes(IMAGE)
-    asked = {variant: [_question(i, variant, image) for i in range(6)] for variant in VARIANTS}
+    asked = {variant: [_question(i, variant, image, benchmark) for i in range(6)] for variant in VARIANTS}
     for variant, rows in asked.items():
         tables.write_variant(folder / "variants" / benchmark / f"{variant}.parquet", {0: rows})
     for (model, variant), texts in REPLIES.items():
@@ -119,7 +119,7 @@ def _set_confidences(answers: Path, benchmark: str) -> None:
     tables.write_cells(answers, schema, of_cells)
 
 
-def _question(i: int, variant: str, image: Image) -> Question:
+def _question(i: int, variant: str, image: Image, benchmark: str) -> Question:
     texts = ("Red", "Blue", "Black", "Gold", "None of the above")
     options = [Option(label, text, f"{label}. ") for label, text in zip("ABCDE", texts, strict=True)]
     answer = ANSWERS[i]
@@ -129,8 +129,8 @@ def _question(i: int, variant: str, image: Image) -> Question:
         answer = len(options) - 1
     shown = recipe_image("uniform-noise", 40, 30, seed=7) if variant == "noise" else image
     return Question(
-        f"q{i + 1}", BENCHMARK, TEXTS[i], tuple(options), answer, len(options) - 1, (shown,), CATEGORIES[i],
-        image.sha256, {"label": HOSTILE},
+        f"q{i + 1}", benchmark, TEXTS[i], tuple(options), answer, len(options) - 1, (shown,), CATEGORIES[i],
+        image.sha256, {"label": HOSTILE, "subset": "KnowVisQA"},
     )  # fmt: skip
 
 
