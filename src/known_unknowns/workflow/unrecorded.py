@@ -53,7 +53,9 @@ def check(
     again : callable
         Returns the command that makes the files of these rules again.
     """
-    unknown = [path for path in outputs if Path(path).exists() and not has_record(path)]
+    # No rule makes the replies of an imported model.
+    made = [path for path in outputs if not path.startswith(_imported(params))]
+    unknown = [path for path in made if Path(path).exists() and not has_record(path)]
     last = whole_run(params.edition)
     results = [path for path in unknown if path.startswith("results/")]
     questions = [path for path in unknown if path not in results and _has_other_data(params, Path(path).parent.name)]
@@ -80,6 +82,11 @@ def check(
         f".snakemake), and {why}. Use the configuration that made them, or make them again; recorded replies are taken "
         f"from journal/{_other_source(params, last)}:  {again(rules)}"
     )
+
+
+def _imported(params: Params) -> tuple[str, ...]:
+    folder = EditionFiles.of(params).results / "replies"
+    return tuple(f"{folder.as_posix()}/{model}/" for model in params.models if params.is_imported(model))
 
 
 def changed_keys(before: Any, after: Any, path: str = "") -> Iterator[str]:

@@ -99,3 +99,11 @@ def test_a_run_with_other_settings_removes_those_of_the_whole_run(params):
     started = run_settings.started_run("pocket")
     assert started is not None and started.statistics.confidence == 0.9
     assert run_settings.whole_run("pocket") is None
+
+
+def test_imported_replies_are_made_by_no_rule(params):
+    added = with_keys(params, models__theirs={"engine": "imported", "cells": {"humblebench": {"original": [0]}}})
+    other = with_keys(added, editions__pocket__models=["oracle", "theirs"])
+    files = [f"results/pocket/replies/theirs/humblebench/{name}" for name in ("replies.parquet", "engine.json")]
+    assert rules(other, *files) == ("", "")
+    assert rules(other, *files, METRICS.format("pocket"))[1] == "fetch questions check"
