@@ -13,13 +13,13 @@ with job(snakemake) as settings:
 
     stopping.install()
     judge_settings = Judge(**settings["judge"])
+    cells = {}
+    for model, of_model in settings["cells"].items():
+        cells[model] = {benchmark: [Cell(*cell) for cell in of_pair] for benchmark, of_pair in of_model.items()}
     judge(
         judge_settings,
         typed_model(judge_settings.model, settings["pace"] | settings["model"]),
-        {
-            model: {name: [Cell(*cell) for cell in cells] for name, cells in of_model.items()}
-            for model, of_model in settings["cells"].items()
-        },
+        cells,
         own_models=settings["own_models"],
         variants=Path(snakemake.params.folder),
         replies=Path(snakemake.params.replies),

@@ -65,7 +65,8 @@ def pairs_of(functions: Mapping[str, str], protocols: Mapping[str, ResolvedProto
     found = []
     for second in (name for name in functions if functions[name] in REFUSAL_IS_RIGHT):
         same = [name for name in functions if protocols[name] == protocols[second]]
-        used = next((f for f in AS_PUBLISHED if any(functions[name] == f for name in same)), None)
+        functions_of_same = {functions[name] for name in same}
+        used = next((function for function in AS_PUBLISHED if function in functions_of_same), None)
         found += [
             AcrossVariants(f"{first}{SEPARATOR}{second}", (first, second), dual_accuracy, paired=True)
             for first in same

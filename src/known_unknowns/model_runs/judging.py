@@ -102,7 +102,10 @@ def judge(
 
 def cells_of(params: Params) -> dict[str, dict[str, list[Cell]]]:
     """Return the cells of all models of the edition."""
-    return {model: {name: params.cells(name, model) for name in params.benchmarks} for model in params.models}
+    cells: dict[str, dict[str, list[Cell]]] = {}
+    for model in params.models:
+        cells[model] = {benchmark: params.cells(benchmark, model) for benchmark in params.benchmarks}
+    return cells
 
 
 def own_models(params: Params) -> list[str]:

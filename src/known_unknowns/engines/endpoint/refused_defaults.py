@@ -224,7 +224,8 @@ def is_unlisted(folder: Path, settings: EndpointSettings) -> bool:
 def write(folder: Path, records: Mapping[str, LeftOut], settings: EndpointSettings, *, unlisted: bool) -> None:
     """Write what an endpoint refuses, by `record_name`, and whether the model was found in no list of models."""
     content = _content(folder)
-    content |= {name: {key: dict(row) for key, row in left_out.items()} for name, left_out in records.items()}
+    for name, left_out in records.items():
+        content[name] = {key: dict(row) for key, row in left_out.items()}
     content.pop(_list_name(settings), None)
     if unlisted:
         content[_list_name(settings)] = "not found"
