@@ -96,7 +96,7 @@ def try_(
     added = trial.overlay(
         base, name, chosen.name, benchmark, variants=variants, entry=chosen.entry, limit=limit or None
     )
-    trying, notes = prerequisites.checked(configuration.check(config.merged(config.read(PARAMS), added)))
+    trying, notes = prerequisites.checked(config.merged(config.read(PARAMS), added))
     entry = trying.model(chosen.name)
     for note in (*chosen.notes, *notes):
         print(f"note: {note}")
