@@ -6,7 +6,7 @@ of benchmarks, variants, protocols and parsers: use its `load` to run something.
 """
 
 from known_unknowns.config.base import Entry, merged
-from known_unknowns.config.loading import check, load, parse, read, unknown_names
+from known_unknowns.config.loading import check, load, parse, read, sound_part, unknown_names
 from known_unknowns.config.models import (
     Card,
     ImportedModel,
@@ -69,6 +69,7 @@ __all__ = [
     "merged",
     "parse",
     "read",
+    "sound_part",
     "typed_model",
     "unknown_names",
     "without_password",

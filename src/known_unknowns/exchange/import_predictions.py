@@ -74,7 +74,8 @@ def import_predictions(
     asked = edition.asked(benchmark, variant, seed)
     if not asked.path.is_file():
         target = EditionFiles.of(params).asked(benchmark, variant, seed).path.as_posix()
-        raise DataError(f"no questions of this variant yet; make them with snakemake {target}", file=asked.path)
+        command = run_command(params.edition, target)
+        raise DataError(f"no questions of this variant yet; make them with  {command}", file=asked.path)
     questions = tables.read_questions(asked)
     parsed = [parse_file(file) for file in files]
     entry = params.variant(variant)
@@ -167,9 +168,10 @@ def _check_limit(
     expected = {question.id for question in sampled} - without
     if {question.id for question in questions} != expected:
         limit = "no limit" if params.limit is None else f"the limit {params.limit}"
+        again = run_command(params.edition, target)
         raise DataError(
             f"has {len(questions)} questions, and with {limit} the edition {params.edition} asks {len(expected)}: it "
-            f"was made with another limit, or from other questions; make it again with snakemake {target}",
+            f"was made with another limit, or from other questions; make it again with  {again}",
             file=path,
         )
 
