@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from known_unknowns.metrics.confidence import HIGH_BOUND, LOW_BOUND
-from known_unknowns.records import Metric
+from known_unknowns.records import Definition, Metric
 
 DASH = "–"
 _VISIBLE = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
@@ -59,7 +59,8 @@ class Cell:
 class Head:
     """A heading of a column or a row; ``note`` is small print under it, ``mark`` refers to a footnote.
 
-    ``verbatim`` keeps the first letter of a column's heading, such as that of a model's name.
+    ``verbatim`` keeps the first letter of a column's heading, such as that of a model's name. ``definition`` is the
+    title of a column's heading.
     """
 
     text: str
@@ -68,6 +69,7 @@ class Head:
     mark: str = ""
     repeated: bool = False
     verbatim: bool = False
+    definition: Definition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ class Table:
     """``groups`` is a row of headings above ``columns``; ``corner`` heads the row headings."""
 
     caption: str
-    corner: tuple[str, ...]
+    corner: tuple[Head, ...]
     columns: tuple[Head, ...]
     rows: tuple[Row, ...]
     groups: tuple[Head, ...] = ()
@@ -106,7 +108,7 @@ class Table:
 
 def make_table(
     caption: str,
-    corner: str | tuple[str, ...],
+    corner: str | Head | Sequence[str | Head],
     columns: Iterable[str | Head],
     rows: Iterable[Row],
     *,
@@ -118,8 +120,8 @@ def make_table(
     heads, body = tuple(map(_head, columns)), tuple(rows)
     if moves_n:
         heads, body = move_n_to_heading(heads, body)
-    corner = (corner,) if isinstance(corner, str) else corner
-    return Table(caption, corner, heads, body, tuple(groups), tuple(foot))
+    corner = (corner,) if isinstance(corner, str | Head) else corner
+    return Table(caption, tuple(map(_head, corner)), heads, body, tuple(groups), tuple(foot))
 
 
 def make_row(
@@ -165,7 +167,7 @@ def unbroken(text: str) -> str:
 
 def mark_baselines(table: Table, names: Collection[str]) -> Table:
     """Return the table with the rows of the scripted baselines greyed."""
-    if table.corner[0] != "Model":
+    if table.corner[0].text != "Model":
         return table
     rows = (replace(row, kind="baseline") if row.heads[0].text in names else row for row in table.rows)
     return replace(table, rows=tuple(rows))

@@ -247,9 +247,13 @@ def _first(
     """Return the variables of the first page. Benchmarks with a dual accuracy come first."""
     sections = [part["run"].section for part in parts]
     parts = sorted(parts, key=lambda part: part["overview"].pair is None)
+    answers = [_answer(part) for part in parts]
+    matrix = overview.matrix([part["overview"] for part in parts])
+    tables_of_models = [answer["table"] for answer in answers] + ([matrix] if matrix else [])
     return {
-        "answers": [_answer(part) for part in parts],
-        "matrix": overview.matrix([part["overview"] for part in parts]),
+        "answers": answers,
+        "matrix": matrix,
+        "definitions": overview.definitions(tables_of_models),
         "description": description,
         "has_pairs": any(part["overview"].pair for part in parts),
         "baselines": overview.baselines_in_words(params),

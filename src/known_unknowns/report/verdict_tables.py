@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.published import PERCENT
-from known_unknowns.comparison import DEFINITIONS, UNJUDGED, VERDICTS, ComparisonRow
+from known_unknowns.comparison import DEFINITIONS, UNJUDGED, VERDICT, VERDICTS, ComparisonRow
 from known_unknowns.comparison.compare import OFFICIAL
 from known_unknowns.comparison.summary import leading_rows, summarise
+from known_unknowns.records import Definition
 from known_unknowns.report.formatting import DASH, Cell, Head, Table, make_row, make_table, percent
 from known_unknowns.report.tables import parser_name
 
@@ -30,6 +31,11 @@ STYLES: Mapping[str, str] = {
     "not run": "open",
 }
 """The class in style.css of each verdict's badge. The text of the verdict is always shown, not only its colour."""
+
+_BENCHMARK = Head(
+    "Benchmark",
+    definition=Definition("A set of published questions with their prompt, parser and metrics.", "docs/concepts.md"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,8 @@ def summary(rows: Sequence[ComparisonRow], params: Params) -> dict[str, Any]:
                 for name in params.benchmarks}  # fmt: skip
     shown = [verdict for verdict in VERDICTS if any(verdict in found for found in verdicts.values())]
     body = [make_row(registry.get(name).title, (found[v] for v in shown)) for name, found in verdicts.items() if found]
-    table = make_table("Published numbers by verdict", "Benchmark", shown, body)
+    columns = [Head(verdict, definition=Definition(f"{DEFINITIONS[verdict]}.", VERDICT.section)) for verdict in shown]
+    table = make_table("Published numbers by verdict", _BENCHMARK, columns, body)
     legend = [(verdict, STYLES[verdict], text) for verdict, text in DEFINITIONS.items()]
     return {"summary": summarise(rows, params), "table": table, "legend": legend}
 
