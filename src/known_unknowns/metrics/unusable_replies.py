@@ -37,7 +37,7 @@ UNUSABLE_LIMIT = 0.2
 """A model with a larger share of unusable replies has no rank, no test and no sentence."""
 
 DEFINITION = Definition(
-    "Share of the replies to the questions of the first number that were unparsed, cut or failed.",
+    "Share of the replies to the questions of the primary number that were unparsed, cut or failed.",
     "docs/report.md#the-first-screen",
 )
 """What the share of unusable replies is, for pages."""

@@ -41,6 +41,7 @@ class Cell:
 
     ``n`` is the number of questions, and ``denominator`` the text of a ratio's denominator if that is another number.
     ``title`` is shown on hovering, ``note`` is small print, ``mark`` refers to a footnote, and ``link`` is an address.
+    ``links`` are parts of the text, in their order, each with an address of its own.
     """
 
     text: str
@@ -53,6 +54,7 @@ class Cell:
     mark: str = ""
     denominator: str = ""
     link: str = ""
+    links: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

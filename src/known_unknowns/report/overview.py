@@ -40,6 +40,7 @@ from known_unknowns.report.formatting import (
 )
 from known_unknowns.report.shell import QUESTIONS
 from known_unknowns.report.tables import ACCURACY, confidence
+from known_unknowns.report.verdict_tables import link_to_verdict
 from known_unknowns.variants.of_benchmark import removes_options
 
 if TYPE_CHECKING:
@@ -410,8 +411,12 @@ def _rank(overview: Overview, model: str) -> Cell:
 
 def _verdicts(overview: Overview, model: str) -> Cell:
     found, reason = overview.verdicts(model)
-    text = ", ".join(f"{number} {verdict}" for verdict, number in found.items())
-    return Cell(text or DASH, title=reason, kind="plain" if found else "number")
+    if not found:
+        return Cell(DASH, title=reason)
+    links = [
+        (f"{number} {verdict}", link_to_verdict(overview.run.benchmark, verdict)) for verdict, number in found.items()
+    ]
+    return Cell(", ".join(text for text, _ in links), kind="plain", links=tuple(links))
 
 
 _SIZE = (330, 215)

@@ -318,13 +318,16 @@ def disagreement(run: Run, results: Path) -> Disagreement | None:
             rows += [
                 make_row(
                     (model, Head(run.section.name(variant), note=variant)),
-                    (Cell(percent(d / n), f"({d:,})", n) if n else Cell(percent(None)) for d, n in of_variant),
+                    (
+                        Cell(percent(d / n), f"{d:,} of {n:,} replies", n) if n else Cell(percent(None))
+                        for d, n in of_variant
+                    ),
                 )
                 for variant, of_variant in counts.items()
             ]
         else:
             agreed.append(model)
-    caption = f"{run.section.title}: replies on which two parsers disagree, in percent (and number)"
+    caption = f"{run.section.title}: replies on which two parsers disagree, in percent and number"
     columns = [f"{run.parser_name(one)} and {run.parser_name(other)}" for one, other in pairs]
     table = move_n_to_column(make_table(caption, ("Model", "Variant"), columns, rows, moves_n=True))
     return Disagreement(table if rows else None, tuple(agreed))
