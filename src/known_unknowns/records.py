@@ -507,6 +507,14 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Definition:
+    """What a number or a column of a page is, in one sentence, and the section of the documentation that says more."""
+
+    sentence: str
+    section: str  # "docs/metrics.md#dual-accuracy"
+
+
+@dataclass(frozen=True, slots=True)
 class Metric:
     """One value of a metric.
 

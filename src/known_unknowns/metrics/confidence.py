@@ -50,13 +50,35 @@ from scipy.stats import rankdata
 from known_unknowns.benchmark.metrics import RiskCoverage
 from known_unknowns.metrics.estimates import Estimates
 from known_unknowns.metrics.selective import aurc, aurc_influence, error_weights, risks
-from known_unknowns.records import Metric
+from known_unknowns.records import Definition, Metric
 
 BINS = 10
 """Number of bins of equal mass. Their bias is simulated in bench/confidence."""
 _ROUNDING = 1e-9
 LOW_BOUND, HIGH_BOUND = "_low_bound", "_high_bound"
 """Ends of the names of the bounds of a metric of refusals (`refusal_bounds`)."""
+
+_ATTEMPTS, _REFUSALS = "docs/metrics.md#attempts", "docs/metrics.md#refusals"
+DEFINITIONS: Mapping[str, Definition] = {
+    "auroc": Definition(
+        "Probability that a right attempt has a higher confidence than a wrong one; 50% says nothing.", _ATTEMPTS
+    ),
+    "ece": Definition("Mean distance of confidence and accuracy over bins with equally many attempts.", _ATTEMPTS),
+    "overconfidence": Definition("Mean confidence of the attempts less their accuracy.", _ATTEMPTS),
+    "excess_aurc": Definition(
+        "Area under the curve of risk against coverage, less that with all right attempts first; 0 is best.", _ATTEMPTS
+    ),
+    "accuracy_at_80": Definition("Accuracy of the 80% of the attempts with the highest confidence.", _ATTEMPTS),
+}
+"""The metrics of attempts in sentences, for pages."""
+REFUSAL_DEFINITIONS: Mapping[str, Definition] = {
+    "selective_gain": Definition(
+        "Accuracy of the attempts, less that expected if as many questions had been refused at random.", _REFUSALS
+    ),
+    "abstention_recall": Definition("Share of the answers that are or would be wrong that was refused.", _REFUSALS),
+    "auroc": Definition("AUROC of two confidences, 0 for a refusal and 1 for an attempt; 50% says nothing.", _REFUSALS),
+}
+"""The metrics of refusals in sentences, for pages."""
 
 
 class Statistic(NamedTuple):
