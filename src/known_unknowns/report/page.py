@@ -250,6 +250,7 @@ def _first(
     return {
         "answers": [_answer(part) for part in parts],
         "matrix": overview.matrix([part["overview"] for part in parts]),
+        "primary": overview.draw_primary([part["overview"] for part in parts]),
         "description": description,
         "has_pairs": any(part["overview"].pair for part in parts),
         "baselines": overview.baselines_in_words(params),
