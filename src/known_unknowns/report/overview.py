@@ -9,10 +9,11 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from known_unknowns.benchmark import registry
+from known_unknowns.benchmark import caveats, registry
 from known_unknowns.benchmark.headline import HeadlineNumber
 from known_unknowns.comparison import UNJUDGED, VERDICT, ComparisonRow
 from known_unknowns.comparison.paired_rows import RANK, PairedRow, rank_series
+from known_unknowns.comparison.published import load
 from known_unknowns.comparison.summary import leading_rows
 from known_unknowns.config import RespondentModel, catalogue
 from known_unknowns.config.models import Card
@@ -26,7 +27,7 @@ from known_unknowns.report import charts
 from known_unknowns.report import confidence as confidences
 from known_unknowns.report.charts import Axis, Coordinate, Dot, Point
 from known_unknowns.report.drawing import Figure, figure, placeholder
-from known_unknowns.report.figures import kind, own_models
+from known_unknowns.report.figures import kind, own_models, published_values
 from known_unknowns.report.formatting import (
     DASH,
     Cell,
@@ -37,6 +38,7 @@ from known_unknowns.report.formatting import (
     metric_cell,
     move_n_to_heading,
     sentence_case,
+    unbroken,
 )
 from known_unknowns.report.shell import QUESTIONS
 from known_unknowns.report.tables import ACCURACY, confidence
@@ -459,3 +461,73 @@ def draw_figure(overview: Overview, name: str) -> Figure:
         "Grey: scripted baselines." if baselines else "",
     ]
     return figure(name, title, chart, alt_text, note=" ".join(filter(None, notes)), caveat=run.caveat)
+
+
+PRIMARY_FIGURE = "primary_numbers"
+_PANEL = 240
+"""Width of a panel in pixels. With the names of models, the figure fits a phone."""
+
+
+def draw_primary(overviews: Sequence[Overview]) -> Figure:
+    """Draw the primary number of every model: a panel for each benchmark, in it a row for each model.
+
+    Published numbers are drawn where the questions are the published ones: neither rendered nor a sample of them.
+    """
+    names = _order(overviews)
+    found: list[Dot] = []
+    labels, counts, methods = [], [], []
+    for overview in overviews:
+        metrics = {name: overview.leading(name) for name in names if name in overview.run.models}
+        measured = [metric for metric in metrics.values() if metric is not None and metric.value is not None]
+        if overview.primary is None or not measured:
+            continue
+        label, title = overview.primary.label, overview.title
+        for name, metric in metrics.items():
+            if (at := Coordinate.of(metric)) is not None:
+                found.append(Dot(name, label, at, kind(overview.run, name), title))
+        for name, value in _published(overview).items():
+            found.append(Dot(name, label, Coordinate(value), charts.PUBLISHED, title))
+        labels.append(label)
+        counts.append(f"{_questions(measured)} ({title})")
+        # What follows the method is on the mean over seeds of one number; the table's cells have it as their titles.
+        methods += [metric.method.partition(", ")[0] for metric in measured]
+    is_one_number = len(set(labels)) == 1
+    title = sentence_case(labels[0]) if is_one_number else "Headline number of each benchmark"
+    if not found:
+        return placeholder(PRIMARY_FIGURE, title, "not drawn: nothing was measured")
+    run = overviews[0].run
+    kinds = {dot.kind for dot in found}
+    greys = {
+        charts.PUBLISHED: "published models, which are named at the pointer",
+        charts.SCRIPTED: "scripted baselines",
+    }
+    grey = " and ".join(text for of_kind, text in greys.items() if of_kind in kinds)
+    note = [
+        f"Percent with {confidence(run)} intervals, {' or '.join(dict.fromkeys(methods))}.",
+        f"n = {', '.join(counts)}.",
+        f"Grey: {grey}." if grey else "",
+    ]
+    models = dict.fromkeys(name for overview in overviews for name in own_models(overview.run))
+    chart = charts.dots(found, Axis("percent of questions"), list(models), width=_PANEL, most_columns=1)
+    alt_text = (
+        f"Dot plot of the headline number in percent: {counted(len(labels), 'panel')}, one for each benchmark, in each "
+        f"a dot with its {confidence(run)} interval for each of {counted(len(names), 'model')}. The table of models "
+        "has the numbers."
+    )
+    text = caveats.caveat(run.params)
+    caveat = f"{sentence_case(text)}." if text else ""
+    return figure(PRIMARY_FIGURE, title, chart, alt_text, note=unbroken(" ".join(filter(None, note))), caveat=caveat)
+
+
+def _published(overview: Overview) -> Mapping[str, float]:
+    """Return the published values of the primary number; none if the questions are not the published ones."""
+    if overview.primary is None or overview.run.caveat:
+        return {}
+    variant = overview.numbers[overview.primary]
+    return published_values(load(overview.run.benchmark), variant, overview.primary.metric)
+
+
+def _questions(metrics: Iterable[Metric]) -> str:
+    """Return the number of questions that metrics are shares of, or the lowest and the highest."""
+    numbers = [metric.n if metric.denominator is None else metric.denominator for metric in metrics]
+    return " to ".join(dict.fromkeys(f"{number:,.0f}" for number in (min(numbers), max(numbers))))

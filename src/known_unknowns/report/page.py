@@ -258,6 +258,7 @@ def _first(
         "answers": answers,
         "matrix": matrix,
         "definitions": overview.definitions(tables_of_models),
+        "primary": overview.draw_primary([part["overview"] for part in parts]),
         "description": description,
         "seeds": _seeds([part["run"] for part in parts]),
         "has_pairs": any(part["overview"].pair for part in parts),
