@@ -45,7 +45,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
+import pandas as pd
 
 from known_unknowns.benchmark.metrics import RiskCoverage
 from known_unknowns.metrics.estimates import Estimates
@@ -160,13 +160,18 @@ def auroc(confidence: np.ndarray, correct: np.ndarray) -> Statistic:
     negatives = n - positives
     if not positives or not negatives:
         return undefined(n, f"no answer is {'wrong' if positives else 'right'}")
-    others = rankdata(confidence)
+    others = _ranks(confidence)
     for kind in (right, ~right):
-        others[kind] -= rankdata(confidence[kind])  # attempts of the other kind below, equal ones half
+        others[kind] -= _ranks(confidence[kind])  # attempts of the other kind below, equal ones half
     place = np.where(right, others / negatives, 1 - others / positives)
     value = float(place[right].mean())
     of_kind = np.where(right, positives, negatives)
     return Statistic(value, (place - value) / of_kind, positives * negatives / n / of_kind)
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Return the rank of each value, from 1; equal values have their mean rank."""
+    return pd.Series(values).rank().to_numpy(copy=True)
 
 
 def bins_of(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
@@ -179,7 +184,7 @@ def bins_of(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
     >>> bins_of(np.array([0.1, 0.2, 0.3, 0.9, 0.9, 0.9]), 2).tolist()
     [0, 0, 0, 1, 1, 1]
     """
-    return np.minimum((bins * (rankdata(confidence) - 0.5) / len(confidence)).astype(np.int64), bins - 1)
+    return np.minimum((bins * (_ranks(confidence) - 0.5) / len(confidence)).astype(np.int64), bins - 1)
 
 
 class Bins(NamedTuple):

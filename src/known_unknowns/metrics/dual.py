@@ -34,7 +34,8 @@ from known_unknowns.records import ABSTAINED, REFUSED, Definition
 if TYPE_CHECKING:
     import pandas as pd
 
-    from known_unknowns.config import Params, ResolvedProtocol
+    from known_unknowns.config import Params
+    from known_unknowns.records import ResolvedProtocol
 
 DUAL, ANSWERABLE = "dual_accuracy", "dual_accuracy_answerable"
 SEPARATOR = "+"
