@@ -105,10 +105,11 @@ def by_category(run: Run) -> Table:
     """Return the section's metric per model, variant and type of question, with n and the method of its interval."""
     measured, label = run.section.measured
     variants = tuple(v for v in run.section.by_type if v in run.variants) or run.headline
+    types = categories(run)
     rows = []
     for model in run.models:
         for variant in variants:
-            for category in categories(run):
+            for category in types:
                 metrics = [run.score(model, variant, parser, measured, category) for parser in run.parsers]
                 cells = list(_of_category(metrics))
                 if measured == ACCURACY:
@@ -219,8 +220,8 @@ def dual_accuracy(run: Run) -> Table | None:
     names = [(parser, DUAL) for parser in run.parsers] + [(run.main_parser, name) for name in _DUAL_PARTS]
     rows = [
         make_row((model, Head(run.names_of(pair), note=pair)), (run.get(model, pair, *name) for name in names))
-        for model in run.models
-        for pair in _pairs(run, model)
+        for model, pairs in _pairs(run).items()
+        for pair in pairs
     ]
     of_parsers = [Head(run.parser_name(parser), definition=dual.DEFINITIONS[DUAL]) for parser in run.parsers]
     parts = [
@@ -241,10 +242,11 @@ def dual_accuracy(run: Run) -> Table | None:
 
 def dual_by_category(run: Run) -> Table | None:
     """Return the dual accuracy per type of question, with n and the method of its interval, or None without a pair."""
+    types = categories(run)
     rows = []
-    for model in run.models:
-        for pair in _pairs(run, model):
-            for category in categories(run) if pair.partition(SEPARATOR)[2] in run.headline else ():
+    for model, pairs in _pairs(run).items():
+        for pair in pairs:
+            for category in types if pair.partition(SEPARATOR)[2] in run.headline else ():
                 metrics = [run.get(model, pair, parser, DUAL, category) for parser in run.parsers]
                 if any(metrics):
                     rows.append(make_row((model, run.names_of(pair), category), _of_category(metrics)))
@@ -253,10 +255,13 @@ def dual_by_category(run: Run) -> Table | None:
     return make_table(caption, ("Model", "Variants", "Type"), columns, rows) if rows else None
 
 
-def _pairs(run: Run, model: str) -> list[str]:
-    """The pairs of variants that a model has a dual accuracy of."""
-    of_model = (m for m in run.numbers if (m.model, m.benchmark) == (model, run.benchmark))
-    return list(dict.fromkeys(m.variant for m in of_model if m.name == DUAL and m.category == OVERALL))
+def _pairs(run: Run) -> dict[str, dict[str, None]]:
+    """The pairs of variants that each model has a dual accuracy of, as keys in their order."""
+    pairs: dict[str, dict[str, None]] = {model: {} for model in run.models}
+    for metric in run.numbers:
+        if metric.benchmark == run.benchmark and metric.name == DUAL and metric.category == OVERALL:
+            pairs[metric.model][metric.variant] = None
+    return pairs
 
 
 _CONSISTENCY = {
