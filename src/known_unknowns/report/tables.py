@@ -344,12 +344,14 @@ def _disagreements(answers: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> l
     Two parsers agree if they chose the same option, or none with the same outcome.
     """
     parsed = answers["choice"].astype(object).where(answers["choice"].notna(), answers["outcome"])
-    answers = answers.assign(parsed=parsed)
+    by_parser = answers.assign(parsed=parsed).pivot_table(
+        index=["seed", "sample", "question_id"], columns="parser", values="parsed", aggfunc="first"
+    )
     counts = []
-    for first, second in pairs:
-        of_first, of_second = (answers[answers["parser"] == parser] for parser in (first, second))
-        both = of_first.merge(of_second, on=["seed", "sample", "question_id"])
-        counts.append((int((both["parsed_x"] != both["parsed_y"]).sum()), len(both)))
+    for pair in pairs:
+        both = by_parser.reindex(columns=pair).dropna()
+        first, second = both[pair[0]], both[pair[1]]
+        counts.append((int((first != second).sum()), len(both)))
     return counts
 
 
