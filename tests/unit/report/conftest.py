@@ -46,7 +46,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
 @pytest.fixture
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw empty figures, which takes no time."""
-    monkeypatch.setattr(drawing, "_render", lambda specification: "<svg></svg>")
+    monkeypatch.setattr(drawing, "_render", lambda specification: '<svg width="300" height="200"></svg>')
 
 
 @pytest.fixture(scope="session")
