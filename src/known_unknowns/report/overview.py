@@ -418,7 +418,7 @@ def _verdicts(overview: Overview, model: str) -> Cell:
     links = [
         (f"{number} {verdict}", link_to_verdict(overview.run.benchmark, verdict)) for verdict, number in found.items()
     ]
-    return Cell(", ".join(text for text, _ in links), kind="plain", links=tuple(links))
+    return Cell(", ".join(text for text, _ in links), kind="links", links=tuple(links))
 
 
 _SIZE = (330, 215)

@@ -112,15 +112,16 @@ def _cells(row: PairedRow, level: float) -> tuple[Cell, ...]:
         Cell(percent(row.accuracy_a)),
         Cell(percent(row.accuracy_b)),
         Cell(p, kind="plain", title=f"{row.test}, corrected for {counted(row.pairs, 'pair')}"),
-        Cell(_questions(row), kind="plain"),
+        Cell(f"{row.n:,}", note=_counted(row), kind="plain"),
     )
 
 
-def _questions(row: PairedRow) -> str:
-    """Return what both models answered: "240 answerable questions", "300 questions × 5 seeds"."""
+def _counted(row: PairedRow) -> str:
+    """Return what the number of a pair counts: "answerable questions", "questions × 5 seeds"."""
     noun = "answerable question" if SEPARATOR in row.variant_a else "question"
+    plural = "" if row.n == 1 else "s"
     seeds = f" × {row.seeds} seeds" if row.seeds > 1 else ""
-    return f"{counted(row.n, noun)}{seeds}"
+    return f"{noun}{plural}{seeds}"
 
 
 def _rounded(value: Any) -> Any:

@@ -241,15 +241,15 @@ def check_latex(text: str) -> None:
 
 
 def test_a_link_to_a_verdict_unfolds_its_numbers(browser: Browser, folder: Path) -> None:
-    browser.open(f"{(folder / OWN).as_uri()}#humblebench-verdict-not-run")
+    browser.open(f"{(folder / OWN).as_uri()}#humblebench-verdict-not-comparable")
     assert browser.evaluate("[...document.querySelectorAll('details[open]')].map(e => e.id)") == [
-        "humblebench-verdict-not-run"
+        "humblebench-verdict-not-comparable"
     ]
     browser.open(folder / OWN)
-    link = "document.querySelector('#humblebench-published a[href=\"#humblebench-verdict-not-run\"]')"
-    assert "not run" in browser.evaluate(f"{link}.textContent")
+    link = "document.querySelector('#humblebench-published a[href=\"#humblebench-verdict-not-comparable\"]')"
+    assert browser.evaluate(f"{link}.textContent").endswith("not comparable")
     browser.evaluate(f"{link}.click()")
-    browser.wait_for("document.getElementById('humblebench-verdict-not-run').open")
+    browser.wait_for("document.getElementById('humblebench-verdict-not-comparable').open")
     assert browser.errors == []
 
 

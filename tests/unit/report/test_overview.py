@@ -206,7 +206,7 @@ def test_a_benchmark_that_is_missing_for_a_model_has_a_reason() -> None:
 def test_the_pairs_say_what_their_number_counts() -> None:
     several = replace(pair("pocket", "pocket-never-refuses", 0.5, 0.001), seeds=5)
     (row,) = side_by_side.best_pairs([overview(several)]).rows
-    assert row.cells[-1].text == "200 answerable questions × 5 seeds"
+    assert (row.cells[-1].text, row.cells[-1].note) == ("200", "answerable questions × 5 seeds")
 
 
 def test_no_model_is_ranked_if_all_have_many_unusable_replies() -> None:

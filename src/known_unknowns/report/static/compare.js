@@ -31,14 +31,17 @@ document.addEventListener("DOMContentLoaded", () => {
     return `${pair.difference > 0 ? a : b} is better`;
   }
 
-  function questions(pair, dual) {
-    const noun = `${dual ? "answerable " : ""}question${pair.n === 1 ? "" : "s"}`;
-    return `${pair.n} ${noun}${pair.seeds > 1 ? ` \u00d7 ${pair.seeds} seeds` : ""}`;
-  }
-
   function cell(value, bounds, title) {
     const made = element("td", { class: "number stacked", title }, element("span", { class: "value" }, value));
     if (bounds) made.append(" ", element("span", { class: "interval bounds" }, bounds));
+    return made;
+  }
+
+  // The number of a pair, and what it counts.
+  function count(pair, dual) {
+    const noun = `${dual ? "answerable " : ""}question${pair.n === 1 ? "" : "s"}`;
+    const made = cell(String(pair.n));
+    made.append(" ", element("span", { class: "note" }, noun + (pair.seeds > 1 ? ` \u00d7 ${pair.seeds} seeds` : "")));
     return made;
   }
 
@@ -57,7 +60,7 @@ document.addEventListener("DOMContentLoaded", () => {
       cell(percent(pair.accuracy_a)), cell(percent(pair.accuracy_b)),
       cell(probability(pair.p_holm), "", `corrected for ${pair.pairs} pair${pair.pairs === 1 ? "" : "s"}`),
       cell(percent(pair.detectable)),
-      cell(questions(pair, parts.length > 1)),
+      count(pair, parts.length > 1),
       element("td", {}, ...links));
   }
 
