@@ -71,7 +71,8 @@ docs: $(SITE) ## Build the documentation site in build/docs; a broken link is an
 	@PYTHONPATH=$(VENV)/site $(VENV)/bin/python scripts/docs.py $(ARGS)
 
 test: $(INSTALLED) $(PEERS) ## Run all tests (three processes on two cores: many tests wait for servers)
-	@$(IN_VENV) pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(IN_VENV) pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder \
+	  --durations 50 --durations-min 1 $(ARGS)
 
 lint: $(INSTALLED) ## Check format, lint and the workflow, changing nothing
 	@$(IN_VENV) ruff format --check .

@@ -17,7 +17,7 @@ from known_unknowns.config.models import (
     RespondentModel,
     TransformersModel,
 )
-from known_unknowns.config.params import Params, ResolvedProtocol, ResolvedVariant, data_entry, typed_model
+from known_unknowns.config.params import Params, data_entry, typed_model
 from known_unknowns.config.sections import (
     BenchmarkEntry,
     Configuration,
@@ -55,8 +55,6 @@ __all__ = [
     "Params",
     "ProtocolEntry",
     "ReleasedData",
-    "ResolvedProtocol",
-    "ResolvedVariant",
     "RespondentModel",
     "ScenesData",
     "Statistics",

@@ -107,7 +107,7 @@ class Mistakes:
         """
         self.add([ConfigError(text, path=dotted(location)) for location, text in wrong.items()])
         removed = 0
-        for location in reversed(wrong):  # so that the other items of a list keep their places
+        for location in reversed(list(wrong)):  # so that the other items of a list keep their places
             removed += self._remove(raw, location)
         return removed > 0
 

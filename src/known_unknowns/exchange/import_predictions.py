@@ -25,7 +25,7 @@ from known_unknowns import json_files, tables
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.exchange import QuestionTurns
 from known_unknowns.benchmark.protocol import ANSWER
-from known_unknowns.config import Params, ResolvedVariant
+from known_unknowns.config import Params
 from known_unknowns.data.sample import sample
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError, unknown_name
@@ -34,7 +34,7 @@ from known_unknowns.exchange.matching import by_sample, left_out_note, match, wi
 from known_unknowns.exchange.outcomes import compare_outcomes
 from known_unknowns.exchange.reader import facts_note, parse_file, unfinished_notes
 from known_unknowns.exchange.results import RescoreResult, compute_metrics, refusals_without_forced_choice
-from known_unknowns.records import JUDGE, AnsweredTurn, Cell, Question, Reply
+from known_unknowns.records import JUDGE, AnsweredTurn, Cell, Question, Reply, ResolvedVariant
 from known_unknowns.run_command import run_command
 from known_unknowns.variants.of_benchmark import content_free
 

@@ -27,8 +27,6 @@ _MARGIN = 0.03
 """Share of an axis beyond each of its ends."""
 _MOST_FACETS = 9
 """The largest number of facets below each other."""
-_MOST_COLUMNS = 3
-"""The largest number of columns of facets of dots."""
 _MOST_WIDE = 12
 """The largest number of facets of curves in two columns. More are in four."""
 _SPACING = 20
@@ -281,7 +279,13 @@ def _lines(lines: Sequence[Line], x: Any, y: Any) -> list[Any]:
 
 
 def dots(
-    found: Sequence[Dot], x: Axis, models: Sequence[str], *, lines: Mapping[str, float] | None = None, width: int = 460
+    found: Sequence[Dot],
+    x: Axis,
+    models: Sequence[str],
+    *,
+    lines: Mapping[str, float] | None = None,
+    width: int = 460,
+    most_columns: int = 3,
 ) -> Any:
     """Return small multiples of dots with error bars.
 
@@ -289,13 +293,13 @@ def dots(
     below a rule. If there are fewer models than rows, the facets are the models, in each a line for each row.
 
     ``models`` are those of the run without baselines; their order gives the colours. ``lines`` are reference lines by
-    name. ``width`` is that of all columns, in pixels.
+    name. ``width`` is that of all columns, in pixels, and ``most_columns`` their largest number.
     """
     import altair as alt
 
     by_model = len({dot.model for dot in found}) < len({(dot.group, dot.row) for dot in found})
     facets = list(dict.fromkeys(_panel(dot, by_model=by_model) for dot in found))
-    columns = min(_MOST_COLUMNS, len(facets))
+    columns = min(most_columns, len(facets))
     width = (width - (columns - 1) * _SPACING) // columns
     headings = {facet: _heading(facet, width) for facet in facets}
     colours = model_colours(models) | {dot.model: _GREYS[dot.kind] for dot in found if dot.kind in _GREYS}

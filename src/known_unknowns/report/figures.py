@@ -105,23 +105,28 @@ def our_points(spec: Scatter, run: Run) -> list[Point]:
 
 
 def published_points(spec: Scatter, published: Sequence[PublishedCell]) -> list[Point]:
-    """Return the points of published models. If several tables have a number, the first one counts."""
-
-    def column(variant: str, metric: str, parser: str) -> dict[str, float]:
-        found: dict[str, float] = {}
-        for c in published:
-            if (c.variant, c.metric, c.category) == (variant, metric, OVERALL) and c.parser in (None, parser):
-                found.setdefault(c.model, c.value)
-        return found
-
+    """Return the points of published models."""
     found = []
     for series in spec.series:
         parser = series.parser or OFFICIAL
-        x = column(*series.x, parser)
-        y = column(series.y[0], series.y[1] if series.published is None else series.published, parser)
+        metric = series.y[1] if series.published is None else series.published
+        x = published_values(published, *series.x, parser)
+        y = published_values(published, series.y[0], metric, parser)
         points = {model: (Coordinate(x[model]), Coordinate(y[model])) for model in y if model in x}
         found += [Point(model, series.name, *point, PUBLISHED) for model, point in points.items()]
     return found
+
+
+def published_values(
+    published: Sequence[PublishedCell], variant: str, metric: str, parser: str = OFFICIAL
+) -> dict[str, float]:
+    """Return a published number of each model, in percent. If several tables have it, the first one counts."""
+    values: dict[str, float] = {}
+    for cell in published:
+        is_wanted = (cell.variant, cell.metric, cell.category) == (variant, metric, OVERALL)
+        if is_wanted and cell.parser in (None, parser):
+            values.setdefault(cell.model, cell.value)
+    return values
 
 
 def sum_lines(highest: float) -> Iterator[Line]:

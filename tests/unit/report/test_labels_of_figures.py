@@ -10,6 +10,7 @@ import pytest
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.metrics.index import MetricIndex
+from known_unknowns.report.overview import Overview, draw_primary
 from known_unknowns.report.page import figures_of, run_of
 from tests.browser import CHROMIUM, Browser
 from tests.unit.benchmarks.actiview import fake_report as actiview
@@ -67,7 +68,7 @@ def test_no_label_of_a_figure_covers_another(
     numbers = MetricIndex(metric for path in made.metrics for metric in tables.read_metrics(path))
     run = run_of(made.params, numbers, benchmark)
     own = registry.get(benchmark).section_data(run, results=made.results, data=made.data)
-    figures = figures_of(run, own.figures)
+    figures = [*figures_of(run, own.figures), draw_primary([Overview(run, (), ())])]
     assert [figure.name for figure in figures if figure.absent] == []
     for figure in figures:
         show(browser, tmp_path, figure.svg)

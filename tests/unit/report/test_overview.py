@@ -14,7 +14,7 @@ from known_unknowns.engines.respondents import BEHAVIOURS
 from known_unknowns.metrics.index import MetricIndex
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report import side_by_side
-from known_unknowns.report.overview import Overview, baselines_in_words, matrix, table
+from known_unknowns.report.overview import Overview, baselines_in_words, draw_primary, matrix, table
 from known_unknowns.report.page import run_of
 from known_unknowns.report.sentences import Facts, module, sentences
 from tests.factories import params_from
@@ -192,6 +192,23 @@ def test_a_model_with_many_unusable_replies_has_no_rank_no_test_and_no_sentence(
     assert with_unusable(overview(), pocket=0.2).ranked[0] == "pocket"
 
 
+def test_a_benchmark_that_is_missing_for_a_model_has_a_reason() -> None:
+    """The oracle was measured, and has no pair. The first benchmark has no pair with an unusable model."""
+    compared = overview(pair("pocket", "pocket-never-refuses", 0.5, 0.001))
+    assert side_by_side.missing([compared]) == [("HumbleBench", "oracle", "no other model answered the same questions")]
+    reasons = {each.model: each.reason for each in side_by_side.missing([with_unusable(compared, pocket=0.3)])}
+    assert reasons["pocket"] == "30.0% of 200 replies are unusable (60 unparsed), more than 20%"
+    alone = overview(models=("pocket", "oracle"))
+    reasons = {each.model: each.reason for each in side_by_side.missing([compared, alone])}
+    assert reasons["pocket-never-refuses"] == "nothing was measured"
+
+
+def test_the_pairs_say_what_their_number_counts() -> None:
+    several = replace(pair("pocket", "pocket-never-refuses", 0.5, 0.001), seeds=5)
+    (row,) = side_by_side.best_pairs([overview(several)]).rows
+    assert row.cells[-1].text == "200 answerable questions × 5 seeds"
+
+
 def test_no_model_is_ranked_if_all_have_many_unusable_replies() -> None:
     (none,) = sentences(with_unusable(overview(), pocket=1.0, pocket_never_refuses=0.5))
     assert "No model is ranked" in none
@@ -217,6 +234,61 @@ def test_the_matrix_has_the_primary_number_of_every_benchmark_with_its_questions
     ]
     link = "questions.html#benchmark=humblebench&model=pocket&variant=nota_only&relation=original%2Bnota_only"
     assert made.rows[0].cells[0].link == link
+
+
+def hovers(found: Overview) -> list[str]:
+    """What the marks of the figure of primary numbers say at the pointer."""
+    return re.findall("<title>([^<]+)</title>", draw_primary([found]).svg)
+
+
+def test_the_figure_has_the_primary_numbers_of_the_matrix_with_their_intervals() -> None:
+    found = overview()
+    assert hovers(found) == [
+        "pocket, dual accuracy of answerable questions: 60.0 [55.0, 65.0]",
+        "pocket-never-refuses, dual accuracy of answerable questions: 10.0 [5.0, 15.0]",
+        "oracle, dual accuracy of answerable questions: 100.0 [95.0, 100.0]",
+    ]
+    drawn = draw_primary([found])
+    assert drawn.title == "Dual accuracy of answerable questions"
+    assert drawn.note.replace("\N{NO-BREAK SPACE}", " ") == (
+        "Percent with 95% intervals, wilson. n = 200 (HumbleBench). Grey: scripted baselines."
+    )
+    assert drawn.caveat == "Rendered questions, not the published ones."
+
+
+def test_the_figure_counts_the_questions_that_a_number_is_a_share_of() -> None:
+    """Of the 200 questions, 150 and 160 are answerable: two models, asked other questions."""
+    found = overview(models=("pocket", "pocket-never-refuses"))
+    answerable = {"pocket": 150.0, "pocket-never-refuses": 160.0}
+    rows = [replace(row, denominator=answerable[row.model]) for row in found.run.numbers]
+    other = replace(found, run=replace(found.run, numbers=MetricIndex(rows)))
+    assert "n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}150 to 160 (HumbleBench)" in draw_primary([other]).note
+
+
+def published_questions(found: Overview, *, limit: int = 0) -> Overview:
+    """The overview of the accuracy, as if the published questions had been asked."""
+    raw = found.run.params.file.plain()
+    raw["editions"]["pocket"] |= {"data": "full", "limit": limit}
+    return replace(found, run=replace(found.run, params=params_from(raw)))
+
+
+def test_published_numbers_are_in_the_figure_only_beside_the_published_questions() -> None:
+    """HumbleBench's Table 3 has the accuracy of 19 models, such as 73.46 of GLM-4.1V-Thinking."""
+    rendered = overview(dual=False)
+    assert len(hovers(rendered)) == 3
+    assert "published" not in draw_primary([rendered]).note
+    theirs = [hover for hover in hovers(published_questions(rendered)) if "[" not in hover]
+    assert len(theirs) == 19
+    assert (
+        "Grey: published models, which are named at the pointer" in draw_primary([published_questions(rendered)]).note
+    )
+    assert len(hovers(published_questions(rendered, limit=20))) == 3  # a sample of them
+
+
+def test_a_figure_without_a_number_says_why() -> None:
+    found = overview()
+    empty = replace(found, run=replace(found.run, numbers=MetricIndex([])))
+    assert draw_primary([empty]).absent == "not drawn: nothing was measured"
 
 
 def test_a_number_links_to_the_replies_that_it_counts() -> None:
