@@ -158,7 +158,7 @@ def test_each_printed_command_works_in_a_project(finished, installed, monkeypatc
     advice, (opens, *options) = commands(run.partition("\nNext ")[2].partition("\n\n")[0]), commands(run)[-1]
     assert Path(opens).name == "known-unknowns" and options == ["open", "--edition", "pocket_mm_upd"]
     finished.run(opens, *options, "--no-browser")
-    assert ["snakemake", "--config", "edition=full"] in advice
+    assert ["snakemake", "--config", "edition=full_mm_upd"] in advice
     for command in advice:
         finished.run(*planned(command))
 
