@@ -13,6 +13,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.workflow.printed_commands import commands, planned
 from tests.workflow.project import Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -59,7 +60,34 @@ def test_the_page_and_the_commands_that_serve_it_and_mlflow(finished):
         project.kill(server)
 
 
+def test_each_printed_command_works_in_a_checkout(finished, rerun):
+    """Those of a run, of a table that is truncated, and of an import. What runs long is planned (`--dry-run`)."""
+    (rerun.root / ".venv").mkdir()
+    (rerun.root / ".venv/.installed").touch()  # the programs are those of the tests' environment
+    run = finished[1]
+    for command in commands(run.partition("\nNext ")[2].partition("\n\n")[0]):
+        assert command[:2] == ["make", "run"]
+        rerun.run(*planned(command))
+    opens = next(command for command in commands(run) if command[1:2] == ["open"])
+    rerun.run(*opens, "--no-browser")
+
+    table = rerun.root / "results/pocket/replies/oracle/humblebench/replies.parquet"
+    content = table.read_bytes()
+    table.write_bytes(content[:1000])
+    printed = rerun.run(*opens, "--no-browser", code=3).stdout
+    (again,) = commands(printed)
+    rerun.run(*again)
+    assert table.read_bytes() == content
+    rerun.run(*opens, "--no-browser")
+
+    rerun.run("known-unknowns", "export", "oracle", "humblebench", "--format", "jsonl", "--out", "theirs.jsonl")
+    imported = ["rescore", "theirs.jsonl", "--benchmark", "humblebench", "--import", "m"]
+    (command,) = commands(rerun.run("known-unknowns", *imported).stdout)
+    assert command == ["make", "run"]
+    rerun.run(*planned(command))
+
+
 def test_a_missing_run_says_what_to_do(finished):
     project: Project = finished[0]
     printed = project.run("known-unknowns", "open", "--edition", "full", code=3).stdout
-    assert "make run EDITION=full" in printed and "Traceback" not in printed
+    assert commands(printed) == [["make", "run", "EDITION=full"]] and "Traceback" not in printed

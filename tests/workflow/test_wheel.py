@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
-from known_unknowns import tables
+from known_unknowns import evaluate, tables
+from known_unknowns.errors import ConfigError
 from tests.paths import ROOT
+from tests.workflow.printed_commands import commands, planned
 from tests.workflow.project import Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -62,6 +64,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def configure(params: dict[str, Any]) -> None:
+    params["edition"] = "pocket_mm_upd"
     params["editions"]["pocket_mm_upd"] = {"models": list(ACCURACIES)}  # over the edition of the catalogue
     params["benchmarks"]["mm_upd"]["data"] = {"pocket": {"images": IMAGES, "revision": "unpinned"}}
     params["tracking"]["enabled"] = False
@@ -69,23 +72,24 @@ def configure(params: dict[str, Any]) -> None:
 
 @pytest.fixture(scope="module")
 def finished(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A project that ``known-unknowns init`` of the wheel created, with a finished run of MM-UPD."""
+    """A project that ``known-unknowns init`` of the wheel created, with a finished run of MM-UPD.
+
+    The files init.txt and run.txt beside it have what was printed.
+    """
     folder = tmp_path_factory.mktemp("outside")
     environment = {"PYTHONPATH": str(installed)}
     created = Project(folder, environment).run("known-unknowns", "init", "mine").stdout
     assert "Created a project" in created
+    (folder / "init.txt").write_text(created, encoding="utf-8")
     project = Project(folder / "mine", environment)
     project.change_params(configure)
-    results = "results/pocket_mm_upd"
-    metrics = (f"{results}/metrics/{model}/mm_upd/metrics.parquet" for model in ACCURACIES)
-    pages = (f"{results}/report/{page}.html" for page in ("index", "questions"))
-    project.snakemake("--config", "edition=pocket_mm_upd", "--", *pages, *metrics)
+    (folder / "run.txt").write_text(project.snakemake(), encoding="utf-8")
     return project
 
 
 def test_a_project_outside_a_checkout_plans_the_pocket_edition(finished):
-    planned = finished.snakemake("--dry-run", "results/pocket/metrics/oracle/mmsap/metrics.parquet")
-    assert "infer" in planned
+    metrics = "results/pocket/metrics/oracle/mmsap/metrics.parquet"
+    assert "infer" in finished.snakemake("--dry-run", "--config", "edition=pocket", "--", metrics)
     assert not (finished.root / "src").exists()
 
 
@@ -130,6 +134,52 @@ def test_commands_need_no_project(finished, installed, tmp_path):
     checked = elsewhere.run("known-unknowns", "check", "mm_upd", "--raw", raw, code=1).stdout
     assert "820" in checked  # the published number of questions, which two images do not give
     assert [path.name for path in tmp_path.iterdir()] == ["replies.jsonl"]
+
+
+def test_each_printed_command_works_in_a_project(finished, installed, monkeypatch):
+    """What runs long is planned (`--dry-run`). The run of the fixture is the line `snakemake` of `init`."""
+    run = (finished.root.parent / "run.txt").read_text(encoding="utf-8")
+    change_folder, *lines = (finished.root.parent / "init.txt").read_text(encoding="utf-8").splitlines()[2:]
+    assert change_folder.strip() == f"cd {finished.root.name}"
+    of_init = [" ".join(words) for words in commands("\n".join(lines))]
+    assert of_init == [
+        "known-unknowns check params",
+        "snakemake --dry-run",
+        "snakemake",
+        "known-unknowns open",
+        "known-unknowns try MODEL --dry-run",
+        "known-unknowns models list",
+    ]
+    finished.run(*of_init[0].split())
+    finished.run(*of_init[1].split())
+    finished.run(*of_init[3].split(), "--no-browser")
+    finished.run(*of_init[4].replace("MODEL", "always_a").split())
+
+    advice, (opens, *options) = commands(run.partition("\nNext ")[2].partition("\n\n")[0]), commands(run)[-1]
+    assert Path(opens).name == "known-unknowns" and options == ["open", "--edition", "pocket_mm_upd"]
+    finished.run(opens, *options, "--no-browser")
+    assert ["snakemake", "--config", "edition=full_mm_upd"] in advice
+    for command in advice:
+        finished.run(*planned(command))
+
+    printed = finished.run("known-unknowns", "try", "always_a", "--benchmark", "mm_upd", "--limit", "2").stdout
+    everything, report = commands(printed)
+    assert everything[1:3] == ["try", "always_a"] and everything[-2:] == ["--limit", "0"]
+    finished.run(*planned(everything))
+    assert report[:2] == ["snakemake", "--configfile"]
+    finished.run(*planned(report))
+
+    finished.run("known-unknowns", "export", "always_a", "mm_upd", "--format", "jsonl", "--out", "theirs.jsonl")
+    printed = finished.run("known-unknowns", "rescore", "theirs.jsonl", "--benchmark", "mm_upd", "--import", "m").stdout
+    assert commands(printed) == [["snakemake"]]
+    finished.run(*planned(["snakemake"]))
+
+    monkeypatch.chdir(finished.root)
+    with pytest.raises(ConfigError) as error:
+        evaluate(lambda prompt, images: "A", "mmsap", data="pocket")
+    (command,) = commands(str(error.value))
+    assert command[0] == "snakemake" and "mmsap" in command[1]
+    finished.run(*planned(command))
 
 
 EVALUATION = """

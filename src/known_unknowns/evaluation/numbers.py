@@ -13,6 +13,8 @@ from known_unknowns.records import OVERALL, UNUSABLE, Metric
 from known_unknowns.tables.aligned_text import align
 
 _OF_BOTH = (("abstained", "share_abstained"), *((name, f"share_{name}") for name in UNUSABLE))
+CLASSES = frozenset(label for label, _ in _OF_BOTH)
+"""The names of the shares of replies that choose no option."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 
@@ -138,23 +138,21 @@ class Evaluation:
 
         The data of the page are in the folder ``questions`` beside it.
         """
-        shown: list[tuple[Any, ...]] = [
-            (
-                each.name,
-                texts.percent(each.metric.value),
-                texts.interval(each.metric),
-                texts.count(each.metric),
-                each.variant,
-            )
-            for each in self.numbers
-        ]
+        shown, further = [], []
+        for each in self.numbers:
+            metric = each.metric
+            row = each.name, texts.percent(metric.value), texts.interval(metric), texts.count(metric), each.variant
+            if each.name in texts.CLASSES:
+                further.append(row)
+            else:
+                shown.append(row)
         from known_unknowns.report import browser
         from known_unknowns.report.private_texts import PrivateTexts
 
         private = PrivateTexts.of(self._params, Path.cwd())
         quoted = unusable(private.removed_from_outcomes(self._outcomes()))
         notes = [*filter(None, [quoted]), *map(private.removed, self._other_notes())]
-        summary = browser.Summary(self.head, shown, notes)
+        summary = browser.Summary(self.head, shown, further, notes)
         path = Path(path)
         browser.build(self._params, results=self._files.results, data=self._files.data, out=path, summary=summary)
         return path

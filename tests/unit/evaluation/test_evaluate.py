@@ -20,6 +20,7 @@ from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.evaluation import Evaluation
 from known_unknowns.records import Image as ImageRecord
 from known_unknowns.records import Option, Question
+from tests.browser import CHROMIUM, Browser
 from tests.factories import png
 from tests.unit.benchmarks.multiple_choice.own_files import COLOURS, write_images
 
@@ -152,6 +153,23 @@ def test_the_page_has_the_numbers_and_escapes_replies(folder, tmp_path):
     links = set(re.findall(r'href="([^"#]+)', page.partition("<script")[0]))
     assert not links, "a page that stands alone links to no other"
     assert list((tmp_path / "pages/questions").rglob("*.js"))
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (Debian: apt-get install chromium)")
+def test_the_first_question_is_in_sight_below_the_numbers(folder, tmp_path):
+    page = evaluate(folder, lambda prompt, images: "A", limit=LIMIT).report(tmp_path / "pages/page.html")
+    bottom = "document.querySelector('#list a')?.getBoundingClientRect().bottom"
+    with Browser() as browser:
+        for width, height in ((1280, 800), (390, 844)):
+            browser.open(page, width=width, height=height)
+            browser.wait_for(f"{bottom} > 0")
+            assert browser.evaluate(bottom) <= height
+            assert browser.overflow() == 0
+            # The others are below the three that compare models, and can be unfolded.
+            rows = "[...document.querySelectorAll('.numbers tbody th')].filter(th => th.checkVisibility()).length"
+            assert browser.evaluate(rows) == 3
+            browser.evaluate("document.querySelector('.further').open = true")
+            assert browser.evaluate(rows) == 11
 
 
 def test_a_folder_of_other_files_beside_the_page_is_not_replaced(folder, tmp_path):

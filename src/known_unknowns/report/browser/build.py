@@ -46,11 +46,13 @@ by name, from ``file://`` and from a server. It allows no other script element a
 class Summary:
     """What stands above the questions of a page that is no part of a report: its head, numbers and notes.
 
-    A number is a name, a value, an interval, n, and the variant, as they are shown.
+    A number is a name, a value, an interval, n, and the variant, as they are shown. The ``further`` ones are folded, so
+    that the first question is in sight.
     """
 
     head: str
     numbers: Sequence[tuple[str, str, str, str, str]]
+    further: Sequence[tuple[str, str, str, str, str]]
     notes: Sequence[str]
 
 
