@@ -20,7 +20,8 @@ AGAIN := .snakemake/known-unknowns.again
 IN_VENV := PATH="$$PWD/$(VENV)/bin:$$PATH"
 CHOSEN := $(or $(EDITION),pocket)
 LIMITED := $(if $(LIMIT),'editions={$(CHOSEN): {limit: $(LIMIT)}}')
-SNAKEMAKE := $(IN_VENV) snakemake --cores $(CORES) $(if $(EDITION)$(LIMIT),--config edition=$(CHOSEN) $(LIMITED))
+# --config takes all words up to the next option, so that it is not the last one: files may follow.
+SNAKEMAKE := $(IN_VENV) snakemake $(if $(EDITION)$(LIMIT),--config edition=$(CHOSEN) $(LIMITED)) --cores $(CORES)
 EXAMPLE := {data: pocket, benchmarks: [humblebench], models: [oracle, always_refuse, uniform, pocket], seeds: [0], limit: 40, \
   variants: {humblebench: [original, nota_only, blank]}}
 MADE := $(patsubst %/,%,$(foreach folder,raw questions,$(wildcard data/$(CHOSEN)/$(folder)/*/)))
@@ -70,7 +71,8 @@ docs: $(SITE) ## Build the documentation site in build/docs; a broken link is an
 	@PYTHONPATH=$(VENV)/site $(VENV)/bin/python scripts/docs.py $(ARGS)
 
 test: $(INSTALLED) $(PEERS) ## Run all tests (three processes on two cores: many tests wait for servers)
-	@$(IN_VENV) pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(IN_VENV) pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder \
+	  --durations 50 --durations-min 1 $(ARGS)
 
 lint: $(INSTALLED) ## Check format, lint and the workflow, changing nothing
 	@$(IN_VENV) ruff format --check .

@@ -78,7 +78,7 @@ def checked():
     try:
         if not workflow.is_main_process:
             return configuration.load(job.FROZEN), []
-        return prerequisites.checked(configuration.check(merged_files()))
+        return prerequisites.checked(merged_files())
     except KnownUnknownsError as error:
         raise WorkflowError(
             f"Invalid configuration (params.yaml, --configfile, --config). {error}"

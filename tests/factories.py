@@ -14,10 +14,10 @@ from pydantic import TypeAdapter
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.protocol import Context, Dialogue
-from known_unknowns.config import DataEntry, ModelEntry, Params, ResolvedProtocol, ResolvedVariant, parse, typed_model
+from known_unknowns.config import DataEntry, ModelEntry, Params, parse, typed_model
 from known_unknowns.config.sections import BenchmarkData
 from known_unknowns.inference.bound_protocols import answer_key, context_of, every_protocol
-from known_unknowns.records import Image, Option, Question, Reply, Turn
+from known_unknowns.records import Image, Option, Question, Reply, ResolvedProtocol, ResolvedVariant, Turn
 
 PUBLISHED = pa.schema(
     [
@@ -64,7 +64,7 @@ def data_entry(source: str, **settings: Any) -> DataEntry:
 
 def variant_entry(function: str, **settings: Any) -> ResolvedVariant:
     """A variant of params.yaml."""
-    return ResolvedVariant(function=function, **settings)
+    return ResolvedVariant.of(function=function, **settings)
 
 
 def model_entry(engine: str, **settings: Any) -> ModelEntry:
@@ -120,7 +120,7 @@ def context(benchmark: str = "humblebench", parsers: Iterable[str] = PARSER_NAME
 def asked_by(protocol: str, question: Question, **settings: Any) -> Dialogue:
     """The dialogue of a protocol of any benchmark."""
     return every_protocol()[protocol].bind(
-        ResolvedProtocol(name=protocol, **settings), context=context(question.benchmark)
+        ResolvedProtocol.of(name=protocol, **settings), context=context(question.benchmark)
     )(question)
 
 

@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from known_unknowns.workflow.job import configuration, job
+from known_unknowns.workflow.job import job
 
 with job(snakemake) as settings:
     from known_unknowns.comparison import compare, read_comparison, summarise
+    from known_unknowns.config import Params
     from known_unknowns.workflow.end_products import write_digests
 
-    params, table = configuration(settings), Path(snakemake.output.table)
+    params, table = Params.of_settings(settings), Path(snakemake.output.table)
     compare(
         params,
         [Path(path) for path in snakemake.input.metrics],

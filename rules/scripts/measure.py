@@ -5,9 +5,8 @@ from pathlib import Path
 from known_unknowns.workflow.job import job
 
 with job(snakemake) as settings:
-    from known_unknowns.config import ResolvedProtocol
     from known_unknowns.metrics.measure import measure
-    from known_unknowns.records import Cell
+    from known_unknowns.records import Cell, ResolvedProtocol
 
     measure(
         snakemake.wildcards.model,
@@ -18,5 +17,5 @@ with job(snakemake) as settings:
         parsers=settings["parsers"],
         confidence_level=settings["confidence_level"],
         variants=settings["variants"],
-        protocols={name: ResolvedProtocol(**entry) for name, entry in settings["protocols"].items()},
+        protocols={name: ResolvedProtocol.of(**entry) for name, entry in settings["protocols"].items()},
     )

@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from known_unknowns.workflow.job import configuration, job
+from known_unknowns.workflow.job import job
 
 with job(snakemake) as settings:
+    from known_unknowns.config import Params
     from known_unknowns.exchange.released import write_published
 
     write_published(
-        configuration(settings),
+        Params.of_settings(settings),
         snakemake.wildcards.benchmark,
         raw=Path(snakemake.input.raw),
         variants=Path(snakemake.params.folder),

@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from known_unknowns.workflow.job import configuration, job
+from known_unknowns.workflow.job import job
 
 with job(snakemake) as settings:
     from known_unknowns.comparison.reply_tables import write_tables
+    from known_unknowns.config import Params
 
     write_tables(
-        configuration(settings),
+        Params.of_settings(settings),
         snakemake.wildcards.benchmark,
         variants=Path(snakemake.params.folder),
         answers=Path(snakemake.params.answers),

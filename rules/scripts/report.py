@@ -2,15 +2,16 @@
 
 from pathlib import Path
 
-from known_unknowns.workflow.job import configuration, job
+from known_unknowns.workflow.job import job
 
 with job(snakemake) as settings:
+    from known_unknowns.config import Params
     from known_unknowns.report.page import build
     from known_unknowns.workflow import end_products
 
     page = Path(snakemake.output.page)
     build(
-        configuration(settings),
+        Params.of_settings(settings),
         [Path(path) for path in snakemake.input.metrics],
         results=Path(snakemake.params.results),
         data=Path(snakemake.params.data),

@@ -2,15 +2,16 @@
 
 from pathlib import Path
 
-from known_unknowns.workflow.job import configuration, job
+from known_unknowns.workflow.job import job
 
 with job(snakemake) as settings:
+    from known_unknowns.config import Params
     from known_unknowns.metrics.summary import summarise
     from known_unknowns.workflow.end_products import write_digests
 
     output = snakemake.output
     summarise(
-        configuration(settings),
+        Params.of_settings(settings),
         [Path(path) for path in snakemake.input],
         out=Path(output.records),
         plot=Path(output.plot),

@@ -5,11 +5,11 @@ from pathlib import Path
 from known_unknowns.workflow.job import job
 
 with job(snakemake) as settings:
-    from known_unknowns.config import ResolvedVariant
-    from known_unknowns.data.questions import vary
+    from known_unknowns.data.variant_tables import vary
+    from known_unknowns.records import ResolvedVariant
 
     vary(
-        ResolvedVariant.model_validate(settings["variant"]),
+        ResolvedVariant.of(**settings["variant"]),
         Path(snakemake.input.questions),
         Path(snakemake.output[0]),
         seeds=settings["seeds"],

@@ -13,9 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 _QUIET_SECONDS = 2.0
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 5.0, 60.0
 _SHARE_OF_ELAPSED = 0.1  # the pause between two lines grows with the duration
@@ -78,6 +75,10 @@ def progress(description: str, total: int) -> Iterator[Advance]:
 
 
 def _bar(description: str, total: int) -> Iterator[Advance]:
+    # Only a terminal needs rich, and each job would load it.
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(description, total=total or None)

@@ -26,7 +26,7 @@ from known_unknowns.records import Question, Reply
 from known_unknowns.variants import without_refusal
 
 if TYPE_CHECKING:
-    from known_unknowns.config import ResolvedProtocol
+    from known_unknowns.records import ResolvedProtocol
 
 
 def single_turn(question: Question, context: Context, *, max_new_tokens: int = 16) -> Dialogue:

@@ -1,4 +1,4 @@
-"""The records of every benchmark: Question, Turn, Reply, Score, Answer and Metric.
+"""The records of every benchmark: Question, Turn, Reply, Score, Answer and Metric; and its variants and protocols.
 
 They are frozen dataclasses that need only the standard library. `known_unknowns.tables` has their Parquet schemas and
 checks them whenever a table is read or written.
@@ -507,6 +507,14 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Definition:
+    """What a number or a column of a page is, in one sentence, and the section of the documentation that says more."""
+
+    sentence: str
+    section: str  # "docs/metrics.md#dual-accuracy"
+
+
+@dataclass(frozen=True, slots=True)
 class Metric:
     """One value of a metric.
 
@@ -561,3 +569,49 @@ class Metric:
     def repeat(self) -> Repeat | None:
         """The seed and the sample; None for the mean over them."""
         return None if self.seed is None or self.sample is None else Repeat(self.seed, self.sample)
+
+
+@dataclass(frozen=True)
+class ResolvedVariant:
+    """A variant as it is applied: an entry of params.yaml, or a benchmark's protocol with the published questions.
+
+    Attributes
+    ----------
+    function : str
+        The name of the variant's function.
+    protocol : str, optional
+        How the changed questions are asked; by default the benchmark's protocol.
+    arguments : mapping
+        The arguments of the function.
+    """
+
+    function: str
+    protocol: str | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, function: str, protocol: str | None = None, **arguments: Any) -> ResolvedVariant:
+        """Return that of the keys of an entry: all others are arguments."""
+        return cls(function, protocol, arguments)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the keys of an entry (`of`)."""
+        protocol = {} if self.protocol is None else {"protocol": self.protocol}
+        return {"function": self.function, **protocol, **self.arguments}
+
+
+@dataclass(frozen=True)
+class ResolvedProtocol:
+    """A protocol as it is run: its function's name, and the arguments."""
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, **arguments: Any) -> ResolvedProtocol:
+        """Return a protocol with these arguments."""
+        return cls(name, arguments)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the name and the arguments as one mapping (`of`)."""
+        return {"name": self.name, **self.arguments}

@@ -26,7 +26,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.protocol import Dialogue
-from known_unknowns.data.questions import vary
+from known_unknowns.data.variant_tables import vary
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.evaluation.questions import questions_of
 from known_unknowns.exchange.harness_logs import RECORD, finish_of, parse_record

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -69,11 +71,18 @@ class Run:
             jobs.append(f"submitted and not started: {waiting}")
         return [f"{done} of {total} jobs ({done / total:.0%}) after {duration(now - self.start)}{left}", *jobs]
 
+    def pause(self, lines: int, now: float) -> float:
+        """Return the seconds between two states in a pipe: at least one for each line, and growing to a minute."""
+        return max(2.0, lines, min(0.1 * (now - self.start), 60.0))
+
 
 class LogHandler(RichLogHandler):  # type: ignore[misc]  # the plugin has no types
     """The plugin ``rich`` with the state of the run."""
 
     def __post_init__(self) -> None:
+        if not sys.stderr.isatty():
+            # Rich draws for a terminal if FORCE_COLOR is set, several times a second, also into a pipe.
+            os.environ["TTY_COMPATIBLE"] = "0"
         super().__post_init__()
         self.run: Run | None = None
         self._printed, self._changing, self._ended = 0.0, threading.RLock(), threading.Event()
@@ -110,11 +119,12 @@ class LogHandler(RichLogHandler):  # type: ignore[misc]  # the plugin has no typ
                 now = time.monotonic()
                 for job in run.running.values():
                     job.update(now)
+                lines = run.lines(now)
                 if self.console.is_terminal:
-                    self.live_display.get_renderable().subtitle = Text("; ".join(run.lines(now)[:2]))
-                elif now - self._printed >= min(max(2.0, 0.1 * (now - run.start)), 60.0):
+                    self.live_display.get_renderable().subtitle = Text("; ".join(lines[:2]))
+                elif now - self._printed >= run.pause(len(lines), now):
                     self._printed = now
-                    self.console.print(Text("\n    ".join(run.lines(now))), soft_wrap=True)
+                    self.console.print(Text("\n    ".join(lines)), soft_wrap=True)
 
     def close(self) -> None:
         self._ended.set()

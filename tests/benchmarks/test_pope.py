@@ -10,7 +10,7 @@ from known_unknowns import tables, variants
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.interface import Benchmark
 from known_unknowns.data.check import check
-from known_unknowns.data.questions import vary
+from known_unknowns.data.variant_tables import vary
 from known_unknowns.edition_files import asked
 from known_unknowns.entry_points import BENCHMARKS
 from known_unknowns.records import OVERALL

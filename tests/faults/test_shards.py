@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.data.questions import normalise, vary
+from known_unknowns.data.questions import normalise
+from known_unknowns.data.variant_tables import vary
 from known_unknowns.engines._batch_invariance import BatchInvarianceCheck
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.inference import shards

@@ -21,7 +21,8 @@ import yaml
 from known_unknowns import tables
 from known_unknowns.benchmark.registry import pocket_of
 from known_unknowns.config import Params
-from known_unknowns.data.questions import normalise, vary
+from known_unknowns.data.questions import normalise
+from known_unknowns.data.variant_tables import vary
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.exchange import every_eval_ever
 from known_unknowns.inference.asking import Asking

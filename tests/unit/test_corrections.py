@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import tables, variants
-from known_unknowns.config import ResolvedVariant
-from known_unknowns.data.questions import vary
+from known_unknowns.data.variant_tables import vary
 from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.records import ResolvedVariant
 from known_unknowns.variants.corrections import content_sha256, dropped, files, question_sha256, read_corrections
 from tests.factories import question, variant_entry
 

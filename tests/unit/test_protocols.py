@@ -10,12 +10,11 @@ import pytest
 from known_unknowns import engines, variants
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.parsed_answer import ParsedAnswer
-from known_unknowns.config import ResolvedProtocol
 from known_unknowns.inference.bound_protocols import answer_key, impossible_combination
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.protocols import PROTOCOLS
-from known_unknowns.records import AnsweredTurn, AnswerKey, Cell, Image, Option, Question, Reply
+from known_unknowns.records import AnsweredTurn, AnswerKey, Cell, Image, Option, Question, Reply, ResolvedProtocol
 from known_unknowns.scoring import PARSERS
 from known_unknowns_benchmarks.mmsap import loader as mmsap
 from tests.factories import PARSER_NAMES, asked_by, context, model_entry
@@ -203,7 +202,7 @@ def test_only_configured_parsers_decide_whether_a_question_is_asked_again(monkey
 
     def turns(parsers):
         ask_again = PROTOCOLS["forced_choice"].bind(
-            ResolvedProtocol(name="forced_choice"), context=context("mmsap", parsers)
+            ResolvedProtocol.of(name="forced_choice"), context=context("mmsap", parsers)
         )
         return len(talk(ask_again(question()), "E", "E"))
 
@@ -215,7 +214,7 @@ def test_only_configured_parsers_decide_whether_a_question_is_asked_again(monkey
 def test_only_configured_parsers_are_used(parsers, turns):
     """Only the robust parser accepts this sentence."""
     protocol = PROTOCOLS["forced_choice"].bind(
-        ResolvedProtocol(name="forced_choice"), context=context("mmsap", parsers)
+        ResolvedProtocol.of(name="forced_choice"), context=context("mmsap", parsers)
     )
     assert len(talk(protocol(question()), "The answer is C.", "E")) == turns
 

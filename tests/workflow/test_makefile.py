@@ -36,7 +36,7 @@ def test_a_run_that_only_fetched_is_continued(fresh):
     )
     script.chmod(0o755)
     fresh.run("make", "run", "EDITION=released", "CORES=2")
-    call = "--cores 2 --config edition=released\n"
+    call = "--config edition=released --cores 2\n"
     assert (fresh.root / "calls").read_text(encoding="utf-8") == 2 * call
     assert not (fresh.root / again).exists()
     fresh.run("make", "run", "EDITION=released", "CORES=2")

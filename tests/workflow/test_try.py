@@ -71,7 +71,7 @@ def test_an_endpoint_and_then_all_questions(rerun, command, monkeypatch):
         assert "a sample of 10 of 30 questions; rendered questions, not the published ones" in printed
         edition = "try-parrot-1-humblebench-pocket"
         assert replies(rerun, edition, "parrot-1")["turns"] == 20
-        again = re.search(r"^All +known-unknowns (.*)$", printed, re.MULTILINE)[1].split()
+        again = re.search(r"^All +\S*known-unknowns (.*)$", printed, re.MULTILINE)[1].split()
         printed = rerun.run("known-unknowns", *again).stdout
         assert "30 of 30 questions" in printed and "All  " not in printed
         counted = replies(rerun, edition, "parrot-1")
@@ -83,7 +83,7 @@ def test_an_endpoint_and_then_all_questions(rerun, command, monkeypatch):
     assert (rerun.root / "params.yaml").read_bytes() == before
     metrics = rerun.root / f"results/{edition}/metrics/parrot-1/humblebench/metrics.parquet"
     assert any(metric.name == "share_abstained" for metric in tables.read_metrics(metrics))
-    report = re.search(r"^Report +snakemake (.*)$", printed, re.MULTILINE)[1].split()
+    report = re.search(r"^Report +make run ARGS='(.*)'$", printed, re.MULTILINE)[1].split()
     planned = rerun.snakemake("--dry-run", *report)
     assert "report" in planned and not re.search(r"^ *infer +\d", planned, re.MULTILINE)
     page = rerun.root / re.search(r"^Page +(\S+)$", printed, re.MULTILINE)[1]

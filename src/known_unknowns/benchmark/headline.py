@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from known_unknowns.records import Definition
+
 
 @dataclass(frozen=True, slots=True)
 class HeadlineNumber:
@@ -20,6 +22,7 @@ class HeadlineNumber:
     lower_is_better: bool = False
     ranks: bool = True  # whether models can be sorted by it: a model that always refuses must not be the best one
     short: str = ""  # at most four or five characters, for the head of a column of MLflow; the name if empty
+    definition: Definition | None = None  # if it says more than the definition of the metric
 
 
 _WITHOUT_CONTENT = ("blank", "noise", "gaussian", "text_only")
@@ -29,7 +32,16 @@ DUAL = HeadlineNumber(
 DUAL_OF_ALL = HeadlineNumber("dual_accuracy", "dual accuracy of all questions", "dual_accuracy", ranks=False)
 """It does not rank models: one that always refuses is right twice where the published answer is the refusal."""
 ACCURACY = HeadlineNumber("accuracy", "accuracy", short="acc")
-REFUSED = HeadlineNumber("refused", "refused, no right option", variants=("nota_only",), ranks=False)
+REFUSED = HeadlineNumber(
+    "refused",
+    "refused, no right option",
+    variants=("nota_only",),
+    ranks=False,
+    definition=Definition(
+        "Of the questions without their right option, the share whose reply chooses the refusal.",
+        "docs/metrics.md#metrics-and-outcomes",
+    ),
+)
 RECOGNISED = tuple(
     HeadlineNumber(name, label, name, _WITHOUT_CONTENT, ranks=False)
     for name, label in (

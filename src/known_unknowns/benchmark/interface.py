@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from known_unknowns.benchmark.published import AuditFinding, Published
     from known_unknowns.benchmark.released import Released
     from known_unknowns.benchmark.variant import Variant
-    from known_unknowns.config import DataEntry, ResolvedProtocol
+    from known_unknowns.config import DataEntry
     from known_unknowns.progress import Advance
+    from known_unknowns.records import ResolvedProtocol
 
 
 @dataclass(frozen=True, slots=True)

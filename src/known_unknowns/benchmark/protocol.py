@@ -6,13 +6,10 @@ import inspect
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from known_unknowns.benchmark.image_places import IMAGES_IN_TEXT, has_mark, placed
-from known_unknowns.records import Image, Question, Reply, Turn
-
-if TYPE_CHECKING:
-    from known_unknowns.config import ResolvedProtocol
+from known_unknowns.records import Image, Question, Reply, ResolvedProtocol, Turn
 
 Dialogue = Generator[Turn, Reply, None]
 
@@ -128,7 +125,7 @@ class Protocol:
         """
         given: dict[str, Any] = {"context": context, "images": images}
         arguments = {name: value for name, value in given.items() if name in self._arguments}
-        ask: Callable[[Question], Dialogue] = partial(self.function, **arguments | entry.arguments)
+        ask: Callable[[Question], Dialogue] = partial(self.function, **{**arguments, **entry.arguments})
         if confidence:
             ask = partial(_with_confidence, ask, confidence)
         return ask if order == IN_PLACE else lambda question: _ordered(ask(question), order)

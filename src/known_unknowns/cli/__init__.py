@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
 
@@ -17,6 +18,7 @@ from typer.core import TyperGroup
 from known_unknowns import entry_points
 from known_unknowns.entry_points import of_group
 from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.run_command import run_command
 from known_unknowns.version import __version__
 from known_unknowns.workflow.error_line import error_line
 
@@ -111,6 +113,13 @@ def functions(module: ModuleType) -> dict[str, Callable[..., None]]:
     return {f.__name__.rstrip("_").replace("_", "-"): f for f in own if not f.__name__.startswith("_")}
 
 
+def _how_to_run() -> str:
+    """Return what runs the workflow: another program than this one."""
+    if Path("Snakefile").is_file():
+        return f"the workflow is run by `{run_command()}`"
+    return f"the workflow is run in a project by `{run_command()}`; `known-unknowns init FOLDER` creates one"
+
+
 class _Commands(TyperGroup):
     """A group that imports the module of a command when the command is chosen. Its help imports none."""
 
@@ -121,6 +130,8 @@ class _Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if self.name not in GROUPS and cmd_name in MOVED:
             raise ConfigError(f"is now `known-unknowns {MOVED[cmd_name]}`", path=cmd_name)
+        if self.name not in GROUPS and cmd_name == "run":
+            raise ConfigError(_how_to_run(), path=cmd_name)
         if cmd_name not in self.list_commands(ctx):
             ctx.fail(f"No such command: {unknown_name(cmd_name, self.list_commands(ctx))}.")
         if cmd_name not in self._listed():

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from known_unknowns import exchange
+from known_unknowns import config, exchange
 from known_unknowns.cli.options import PARAMS, AsJson, Edition, ParamsFile
 from known_unknowns.config import DataEntry, Params, locked_commits
 from known_unknowns.data import check as checks
@@ -35,7 +35,7 @@ def check(
     """Check params.yaml, or compare a benchmark's files with the statements of its papers.
 
     For params, the error names the path of each invalid key. What the edition's run needs is checked too: your own data
-    (source: folder), and the folders and adapters of local models.
+    (source: folder), and the folders, weights and adapters of local models.
 
     For a benchmark, the exit code is 0 without findings or with notes only, 1 with warnings (numbers can be wrong), and
     3 with errors (the data cannot be used). With --raw, no params.yaml is needed.
@@ -47,15 +47,16 @@ def check(
     if what != "params" and raw is not None and params == PARAMS and not params.is_file():
         _report(checks.check(what, raw), as_json=as_json)
         return
-    checked = configuration.load(params, edition=edition)
     if what == "params":
-        for note in [*prerequisites.checked(checked)[1], *_of_earlier_versions(EditionFiles.of(checked).results)]:
+        checked, notes = prerequisites.checked(config.read(params, edition=edition), weights=True)
+        for note in [*notes, *_of_earlier_versions(EditionFiles.of(checked).results)]:
             print(_printable(note))
         print(
             f"{params} is valid: edition {checked.edition}, benchmarks {', '.join(checked.benchmarks)}, "
             f"models {', '.join(checked.models)}"
         )
         return
+    checked = configuration.load(params, edition=edition)
     folder = raw or Path("data", checked.data_name, "raw", what)
     settings = _settings(checked, what)
     source = locked_commits.data_source(what, settings) if settings and raw is None else None

@@ -31,8 +31,10 @@ from known_unknowns.evaluation import result, trial
 from known_unknowns.evaluation.published import published
 from known_unknowns.files import write_text
 from known_unknowns.model_runs.probe import probe
+from known_unknowns.run_command import run_command
 from known_unknowns.stopping import StoppedError
 from known_unknowns.workflow import configuration, needs, prerequisites
+from known_unknowns.workflow.opening import program
 from known_unknowns.yaml_reader import parse_yaml
 
 _ENDPOINT = "openai:"
@@ -96,7 +98,7 @@ def try_(
     added = trial.overlay(
         base, name, chosen.name, benchmark, variants=variants, entry=chosen.entry, limit=limit or None
     )
-    trying, notes = prerequisites.checked(configuration.check(config.merged(config.read(PARAMS), added)))
+    trying, notes = prerequisites.checked(config.merged(config.read(PARAMS), added))
     entry = trying.model(chosen.name)
     for note in (*chosen.notes, *notes):
         print(f"note: {note}")
@@ -127,11 +129,11 @@ def try_(
     options = {"--benchmark": benchmark, "--edition": edition, "--base-url": base_url, "--limit": "0"}
     given = [part for option, value in options.items() if value is not None for part in (option, value)]
     given += [part for text in settings or () for part in ("--set", text)]
-    everything = shlex.join(["known-unknowns", "try", model, *given])
+    everything = shlex.join([program("known-unknowns"), "try", model, *given])
     print(f"\nPage       {page}")
     if measured.asked < measured.total:
         print(f"All        {everything}")
-    print(f"Report     snakemake --configfile {configfile}")
+    print(f"Report     {run_command('', '--configfile', str(configfile))}")
 
 
 def _entry_text(model: _Model, entry: ModelEntry) -> str:

@@ -25,4 +25,5 @@ from known_unknowns.comparison.verdicts import NOT_RUN as NOT_RUN
 from known_unknowns.comparison.verdicts import PARSER as PARSER
 from known_unknowns.comparison.verdicts import REPRODUCED as REPRODUCED
 from known_unknowns.comparison.verdicts import UNJUDGED as UNJUDGED
+from known_unknowns.comparison.verdicts import VERDICT as VERDICT
 from known_unknowns.comparison.verdicts import VERDICTS as VERDICTS

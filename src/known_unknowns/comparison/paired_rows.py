@@ -11,6 +11,7 @@ import numpy as np
 
 from known_unknowns import tables
 from known_unknowns.metrics.paired import holm, rank_intervals
+from known_unknowns.records import Definition
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,13 @@ def correct_for_pairs(rows: Sequence[PairedRow], *, confidence: float = 0.95) ->
         for row, p in zip(rows, adjusted, strict=True)
     ]
     return rank_series(corrected, confidence=confidence)
+
+
+RANK = Definition(
+    "The best and the worst rank that a model can have, from the paired tests of all models together.",
+    "docs/comparison.md#pairs-of-models",
+)
+"""What a rank is, for pages."""
 
 
 def rank_series(rows: Sequence[PairedRow], *, confidence: float = 0.95) -> list[PairedRow]:

@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 
 from known_unknowns.benchmark.published import PERCENT, QUESTIONS, VIEWS, PublishedCell
 from known_unknowns.comparison.margins import CONFIDENCE, Margin
-from known_unknowns.records import OVERALL
+from known_unknowns.records import OVERALL, Definition
 
 IDENTICAL, REPRODUCED, COMPATIBLE = "identical", "reproduced", "compatible"
 DIFFERS, PARSER, INCONCLUSIVE = "differs", "parser", "inconclusive"
@@ -30,6 +30,11 @@ DEFINITIONS: Mapping[str, str] = {
 }
 """The verdicts in the order of the report, and their meaning."""
 VERDICTS = tuple(DEFINITIONS)
+VERDICT = Definition(
+    "Decision on a published number: whether ours reproduces it, differs from it, or cannot tell.",
+    "docs/comparison.md#verdicts",
+)
+"""What a verdict is, for pages."""
 AGREEING = (IDENTICAL, REPRODUCED, COMPATIBLE)
 """Verdicts that support the published number."""
 UNJUDGED = (NOT_COMPARABLE, NOT_RUN)

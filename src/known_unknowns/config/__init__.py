@@ -6,7 +6,7 @@ of benchmarks, variants, protocols and parsers: use its `load` to run something.
 """
 
 from known_unknowns.config.base import Entry, merged
-from known_unknowns.config.loading import check, load, parse, read, unknown_names
+from known_unknowns.config.loading import check, load, parse, read, sound_part, unknown_names
 from known_unknowns.config.models import (
     Card,
     ImportedModel,
@@ -17,7 +17,7 @@ from known_unknowns.config.models import (
     RespondentModel,
     TransformersModel,
 )
-from known_unknowns.config.params import Params, ResolvedProtocol, ResolvedVariant, data_entry, typed_model
+from known_unknowns.config.params import Params, data_entry, typed_model
 from known_unknowns.config.sections import (
     BenchmarkEntry,
     Configuration,
@@ -55,8 +55,6 @@ __all__ = [
     "Params",
     "ProtocolEntry",
     "ReleasedData",
-    "ResolvedProtocol",
-    "ResolvedVariant",
     "RespondentModel",
     "ScenesData",
     "Statistics",
@@ -69,6 +67,7 @@ __all__ = [
     "merged",
     "parse",
     "read",
+    "sound_part",
     "typed_model",
     "unknown_names",
     "without_password",

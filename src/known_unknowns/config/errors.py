@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +14,7 @@ from known_unknowns.config.redaction import invalid
 from known_unknowns.errors import ConfigError
 
 Location = tuple[str | int, ...]
+_WORD = re.compile(r"[\w./-]*\w")  # a path is one word
 
 
 def raise_all(errors: Sequence[ConfigError]) -> None:
@@ -76,3 +78,82 @@ def as_config_error(raw: Any, path: str) -> Iterator[None]:
         found = explained(error, raw)
     # Raised here, so that a traceback does not also show pydantic's error with the bad values.
     raise_all([ConfigError(text, path=".".join(filter(None, [path, dotted(at)]))) for at, text in found.items()])
+
+
+class Mistakes:
+    """All mistakes in a configuration.
+
+    Wrong keys are removed, so that the others are checked as well. A mistake that may follow from a removed key is left
+    out: a name that nothing defines may be one that the removed key defined.
+
+    Attributes
+    ----------
+    errors : list of ConfigError
+    """
+
+    def __init__(self) -> None:
+        self.errors: list[ConfigError] = []
+        self._removed: list[str] = []  # dotted paths
+        self._names: set[str] = set()  # of entries that lost a key, and in what was removed
+
+    def add(self, errors: Iterable[ConfigError]) -> None:
+        """Add mistakes."""
+        self.errors += [error for error in errors if not self._may_follow(error)]
+
+    def remove(self, raw: Any, wrong: Mapping[Location, str]) -> bool:
+        """Add the mistakes at these locations, and remove their keys from ``raw``. False if it has none of them.
+
+        Where a key is missing, the entry that needs it is removed.
+        """
+        self.add([ConfigError(text, path=dotted(location)) for location, text in wrong.items()])
+        removed = 0
+        for location in reversed(list(wrong)):  # so that the other items of a list keep their places
+            removed += self._remove(raw, location)
+        return removed > 0
+
+    def _remove(self, raw: Any, location: Location) -> bool:
+        parents = [raw]
+        for part in location[:-1]:
+            if not _has(parents[-1], part):
+                return True  # an entry that another mistake has removed
+            parents.append(parents[-1][part])
+        if location and not _has(parents[-1], location[-1]):
+            location = location[:-1]
+            parents.pop()
+        if not location:
+            return False
+        removed = parents[-1].pop(location[-1])
+        in_list = isinstance(parents[-1], list)
+        # The numbers of the later items are now others, so that mistakes in them are left out.
+        self._removed.append(dotted(location[:-1] if in_list else location))
+        self._names.update(_texts(removed), map(str, location[-1:]), map(str, location[1:2]))
+        return True
+
+    def _may_follow(self, error: ConfigError) -> bool:
+        if any(_is_in(error.path, path) or _is_in(path, error.path) for path in self._removed):
+            return True
+        # The reason, without the names and the advice behind it.
+        reason = str(error).removeprefix(f"{error.path}: ").partition(";")[0]
+        return not self._names.isdisjoint(_WORD.findall(reason))
+
+
+def _has(entry: Any, part: str | int) -> bool:
+    return part < len(entry) if isinstance(part, int) and isinstance(entry, list) else part in entry
+
+
+def _is_in(path: str, entry: str) -> bool:
+    """Whether a dotted path is that of an entry or of a key in it."""
+    return path == entry or path.startswith((f"{entry}.", f"{entry}["))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the keys and the texts in a value."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield str(key)
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, str):
+        yield value

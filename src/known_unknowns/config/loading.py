@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from pydantic import ValidationError
 
 from known_unknowns.config import catalogue
 from known_unknowns.config.base import merged
-from known_unknowns.config.errors import Location, as_config_error, not_texts, raise_all
+from known_unknowns.config.errors import Location, Mistakes, as_config_error, explained, not_texts, raise_all
 from known_unknowns.config.models import ImportedModel
 from known_unknowns.config.params import Params
 from known_unknowns.config.sections import Configuration
@@ -21,6 +22,8 @@ from known_unknowns.yaml_reader import parse_yaml
 
 FILE = "params.yaml"
 _BAD_CHARACTER = "a character is not allowed; save the file as UTF-8"
+_NAMING = frozenset({"edition", "editions", "benchmarks", "variants", "protocols", "models", "parsers"})
+"""The required sections with names."""
 
 
 def load(path: str | Path = FILE, *, edition: str | None = None) -> Params:
@@ -130,11 +133,13 @@ def _take_text(raw: Any, written: Any, place: Location) -> None:
 def check(raw: Any) -> Params:
     """Check a configuration, and add the entries of the catalogue that it names.
 
-    Raises ConfigError for all mistakes in keys and types at once, or else for all names that nothing defines; each with
-    the dotted path of its key.
+    Raises ConfigError for all mistakes in keys, types and names at once, each with the dotted path of its key.
     """
-    params = parse(raw)
-    raise_all(unknown_names(params))
+    params, mistakes = sound_part(raw)
+    if params is not None:
+        mistakes.add(unknown_names(params))
+    raise_all(mistakes.errors)
+    assert params is not None  # else there was a mistake
     return params
 
 
@@ -145,6 +150,29 @@ def parse(raw: Any) -> Params:
     whole = catalogue.with_named(raw)
     with as_config_error(whole, ""):
         return Params(Configuration.model_validate(whole))
+
+
+def sound_part(raw: Any) -> tuple[Params | None, Mistakes]:
+    """Return the configuration without its wrong keys, and the mistakes in keys and types; see `parse`.
+
+    It is None if no section is left in which names can be checked.
+    """
+    mistakes = Mistakes()
+    if not isinstance(raw, Mapping):
+        mistakes.add([ConfigError("the file must be a mapping of keys to values", path=FILE)])
+        return None, mistakes
+    whole: Any = catalogue.with_named(raw)
+    while True:
+        try:
+            return Params(Configuration.model_validate(whole)), mistakes
+        except ValidationError as error:
+            wrong = explained(error, whole)
+        whole = deepcopy(whole)
+        if not mistakes.remove(whole, wrong):
+            break
+    if not whole.keys() >= _NAMING:
+        return None, mistakes
+    return Params.of_sections({"judge": None, "construction": {}} | whole), mistakes
 
 
 def unknown_names(params: Params) -> list[ConfigError]:
@@ -179,8 +207,9 @@ def unknown_names(params: Params) -> list[ConfigError]:
             known(protocol, file.protocols, f"{path}.protocols[{index}]")
         for index, variant in enumerate(entry.variants):
             known(variant, file.variants, f"{path}.variants[{index}]")
-        for variant in entry.seeds:
-            known(variant, params.listed_variants(name), f"{path}.seeds.{variant}")
+        listed_variants = params.listed_variants(name)
+        for variant in entry.seeds if listed_variants else ():  # without any, that is the mistake
+            known(variant, listed_variants, f"{path}.seeds.{variant}")
     if file.judge is not None:
         known(file.judge.model, file.models, "judge.model")
     for name, changed in file.variants.items():

@@ -101,6 +101,7 @@ class Card(Entry):
     """Facts about a model, for `known-unknowns models list`. They change no reply."""
 
     family: Text
+    """The series of models that it belongs to."""
     model_type: Text | None = None
     """The architecture's name in the checkpoint's config.json."""
     parameters: Positive | None = None

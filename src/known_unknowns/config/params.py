@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
-from known_unknowns.config.base import Entry, Text, WithArguments
+from known_unknowns.config.base import Entry
 from known_unknowns.config.construction import ConstructionEntry
 from known_unknowns.config.errors import as_config_error
 from known_unknowns.config.models import ImportedModel, Model, ModelEntry
@@ -23,10 +23,9 @@ from known_unknowns.config.sections import (
     Report,
     Statistics,
     Tracking,
-    VariantEntry,
 )
 from known_unknowns.errors import ConfigError, unknown_name
-from known_unknowns.records import Cell
+from known_unknowns.records import Cell, ResolvedProtocol, ResolvedVariant
 
 T = TypeVar("T")
 
@@ -34,18 +33,6 @@ _MODEL: TypeAdapter[ModelEntry] = TypeAdapter(Model)
 _DATA: TypeAdapter[DataEntry] = TypeAdapter(BenchmarkData)
 ORIGINAL = "original"
 """The variant function of questions that are asked as published."""
-
-
-class ResolvedProtocol(WithArguments):
-    """A protocol as it is run: its function's name, and the arguments."""
-
-    name: str
-
-
-class ResolvedVariant(VariantEntry):
-    """A variant as it is applied: its function's name, the arguments, and the protocol if it names one."""
-
-    function: Text
 
 
 @dataclass(frozen=True)
@@ -134,6 +121,12 @@ class Params:
         for name in Configuration.model_fields.keys() - typed.keys():
             vars(file).pop(name, None)  # the default of a section that is not there
         return cls(file)
+
+    @classmethod
+    def of_settings(cls, settings: Mapping[str, Any]) -> Params:
+        """Return that of the settings of a job that makes tables or pages: `shown`, and further sections."""
+        further = {name: value for name, value in settings.items() if name in Configuration.model_fields}
+        return cls.of_sections(settings["configuration"] | further)
 
     def shown(self, benchmarks: Sequence[str] | None = None, models: Sequence[str] | None = None) -> dict[str, Any]:
         """Return what tables and pages show of the edition, as plain sections for `of_sections`.
@@ -261,11 +254,11 @@ class Params:
         """Return a variant."""
         if name in self.file.variants:
             entry = self.file.variants[name]
-            return ResolvedVariant.model_validate({"function": name} | entry.plain())
+            return ResolvedVariant.of(**{"function": name} | entry.plain())
         for benchmark in self.file.benchmarks.values():
             if name in benchmark.variants_of_protocols:
                 protocol, _ = benchmark.variants_of_protocols[name]
-                return ResolvedVariant(function=ORIGINAL, protocol=protocol)
+                return ResolvedVariant(ORIGINAL, protocol)
         raise ConfigError(unknown_name(name, self.every_variant), path="variants")
 
     @property
@@ -292,7 +285,7 @@ class Params:
         """Return an entry of the section ``protocols``. ``arguments`` are added to its own."""
         settings = _entry(self.file.protocols, name, "protocols").plain() | dict(arguments or {})
         function = settings.pop("function", name)
-        return ResolvedProtocol.model_validate({"name": function} | settings)
+        return ResolvedProtocol(function, settings)
 
     def protocol_name(self, benchmark: str, variant: str) -> str:
         """Return the name of the entry of ``protocols`` that the benchmark's variant is asked by."""

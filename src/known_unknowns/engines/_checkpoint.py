@@ -38,7 +38,7 @@ from known_unknowns.config import TransformersModel, locked_commits
 from known_unknowns.data import hub
 from known_unknowns.engines import _adapters, _processors, _prompt_template, _remote_code, _template_date
 from known_unknowns.engines._sampling import WARPERS, sampling_settings
-from known_unknowns.engines._weights import WEIGHTS, files_sha256, weights_sha256
+from known_unknowns.engines._weights import WEIGHTS, files_sha256, weights_sha256, wrong_pin
 from known_unknowns.errors import ConfigError, KnownUnknownsError
 
 UNPINNED = "unpinned"
@@ -231,12 +231,8 @@ def _check_folder(folder: Path, revision: str, *, code: bool, path: str) -> dict
             path=f"{path}.source",
         )
     found = weights_sha256(folder)
-    if revision not in (UNPINNED, found):
-        raise ConfigError(
-            f"the weights in {folder} are not the pinned ones: their sha256 is {found}, revision says {revision}; "
-            "restore the weights, or set revision to their sha256",
-            path=f"{path}.revision",
-        )
+    if revision != UNPINNED and (problem := wrong_pin(folder, found, revision)):
+        raise ConfigError(problem, path=f"{path}.revision")
     settings = sorted({file for pattern in _SETTINGS for file in folder.glob(pattern)})
     if code:
         settings += _remote_code.modules(folder)

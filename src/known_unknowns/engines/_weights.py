@@ -24,6 +24,16 @@ def weights_sha256(folder: str | Path) -> str:
     return files_sha256(sorted(Path(folder).glob(WEIGHTS)))
 
 
+def wrong_pin(folder: Path, found: str, revision: str) -> str | None:
+    """Return why a revision is not the sha256 that was ``found`` of a folder's weights; None if it is."""
+    if found == revision:
+        return None
+    return (
+        f"the weights in {folder} are not the pinned ones: their sha256 is {found}, revision says {revision}; "
+        "restore the weights, or set revision to their sha256"
+    )
+
+
 def files_sha256(files: Sequence[Path]) -> str:
     """Return the sha256 of a file; for several files, of the lines that ``sha256sum`` prints for them."""
     digests = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from known_unknowns import tables
 from known_unknowns.config import Params, merged
-from known_unknowns.data.questions import vary
+from known_unknowns.data.variant_tables import vary
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.evaluation import trial

@@ -10,6 +10,7 @@ from known_unknowns.config import FolderData, Params, ScenesData
 from known_unknowns.data.questions import normalise
 from known_unknowns.errors import ConfigError
 from known_unknowns.progress import progress
+from known_unknowns.run_command import run_command
 
 
 def questions_of(params: Params, benchmark: str, data: str | Path | None, scratch: Path) -> tuple[Path, str, bool]:
@@ -31,9 +32,10 @@ def questions_of(params: Params, benchmark: str, data: str | Path | None, scratc
     if Path(data).is_dir() and registry.get(benchmark).has("contents"):
         normalise(benchmark, Path(data), scratch / "questions", settings=FolderData(source="folder", path=str(data)))
         return scratch / "questions", str(data), False
+    table = f"{in_project}/questions.parquet"
     raise ConfigError(
-        f"{data} is no folder of questions, and there is no {in_project}/questions.parquet here; in a project, "
-        f"`snakemake --config edition={data} -- {in_project}/questions.parquet` makes it",
+        f"{data} is no folder of questions, and there is no {table} here; in a project, "
+        f"`{run_command(str(data), table)}` makes it",
         path="data",
     )
 

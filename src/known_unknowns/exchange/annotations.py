@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 
 from known_unknowns import tables, variants
 from known_unknowns.benchmark import registry
-from known_unknowns.config import DataEntry, ResolvedVariant
+from known_unknowns.config import DataEntry
 from known_unknowns.config.params import ORIGINAL
-from known_unknowns.data.questions import applied
+from known_unknowns.data.variant_tables import applied
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.inference.bound_protocols import protocols_of
-from known_unknowns.records import Question
+from known_unknowns.records import Question, ResolvedVariant
 from known_unknowns.variants import corrections
 from known_unknowns.variants.of_benchmark import variant_of, variants_of
 
@@ -97,7 +97,7 @@ def variant_entry(name: str, benchmark: str, known: Mapping[str, ResolvedVariant
     if name in known:
         return known[name]
     if name in functions:
-        return ResolvedVariant(function=name)
+        return ResolvedVariant.of(function=name)
     if name in protocols:
-        return ResolvedVariant(function=ORIGINAL)
+        return ResolvedVariant.of(function=ORIGINAL)
     raise ConfigError(unknown_name(name, {*known, *functions, *protocols}), path="--variant")

@@ -25,7 +25,7 @@ from known_unknowns import json_files, tables
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.exchange import QuestionTurns
 from known_unknowns.benchmark.protocol import ANSWER
-from known_unknowns.config import Params, ResolvedVariant
+from known_unknowns.config import Params
 from known_unknowns.data.sample import sample
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import ConfigError, DataError, unknown_name
@@ -34,7 +34,7 @@ from known_unknowns.exchange.matching import by_sample, left_out_note, match, wi
 from known_unknowns.exchange.outcomes import compare_outcomes
 from known_unknowns.exchange.reader import facts_note, parse_file, unfinished_notes
 from known_unknowns.exchange.results import RescoreResult, compute_metrics, refusals_without_forced_choice
-from known_unknowns.records import JUDGE, AnsweredTurn, Cell, Question, Reply
+from known_unknowns.records import JUDGE, AnsweredTurn, Cell, Question, Reply, ResolvedVariant
 from known_unknowns.run_command import run_command
 from known_unknowns.variants.of_benchmark import content_free
 
@@ -74,7 +74,8 @@ def import_predictions(
     asked = edition.asked(benchmark, variant, seed)
     if not asked.path.is_file():
         target = EditionFiles.of(params).asked(benchmark, variant, seed).path.as_posix()
-        raise DataError(f"no questions of this variant yet; make them with snakemake {target}", file=asked.path)
+        command = run_command(params.edition, target)
+        raise DataError(f"no questions of this variant yet; make them with  {command}", file=asked.path)
     questions = tables.read_questions(asked)
     parsed = [parse_file(file) for file in files]
     entry = params.variant(variant)
@@ -167,9 +168,10 @@ def _check_limit(
     expected = {question.id for question in sampled} - without
     if {question.id for question in questions} != expected:
         limit = "no limit" if params.limit is None else f"the limit {params.limit}"
+        again = run_command(params.edition, target)
         raise DataError(
             f"has {len(questions)} questions, and with {limit} the edition {params.edition} asks {len(expected)}: it "
-            f"was made with another limit, or from other questions; make it again with snakemake {target}",
+            f"was made with another limit, or from other questions; make it again with  {again}",
             file=path,
         )
 

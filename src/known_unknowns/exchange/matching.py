@@ -16,13 +16,12 @@ from known_unknowns.benchmark.exchange import FileFormat, Prediction, Prediction
 from known_unknowns.benchmark.image_places import has_mark
 from known_unknowns.benchmark.protocol import ANSWER, FORCED, VIEW
 from known_unknowns.benchmark.question_text import COLUMNS
-from known_unknowns.config import ResolvedProtocol
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.embedded_questions import question_text
 from known_unknowns.exchange.harness_logs import PROMPT
 from known_unknowns.exchange.reader import file_names
 from known_unknowns.inference.bound_protocols import bound
-from known_unknowns.records import AnsweredTurn, Question, Reply
+from known_unknowns.records import AnsweredTurn, Question, Reply, ResolvedProtocol
 from known_unknowns.variants import without_refusal
 
 
@@ -333,7 +332,7 @@ def with_prompts(pairs: Sequence[QuestionTurns], benchmark: str, protocol: str) 
     parameters = inspect.signature(own.function).parameters.values()
     if any(p.default is p.empty and p.name != "question" for p in parameters):
         return list(pairs)
-    ask = bound(registry.get(benchmark), ResolvedProtocol(name=protocol), parsers=())
+    ask = bound(registry.get(benchmark), ResolvedProtocol.of(name=protocol), parsers=())
     found = []
     for question, turns in pairs:
         text = next(ask(question)).text if len(turns) == 1 else ""

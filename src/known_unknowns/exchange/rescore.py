@@ -9,7 +9,7 @@ from pathlib import Path
 from known_unknowns import tables
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.exchange import PredictionFile, QuestionTurns
-from known_unknowns.config import DataEntry, ResolvedVariant
+from known_unknowns.config import DataEntry
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.annotations import apply_variant, read_annotations, variant_entry
 from known_unknowns.exchange.embedded_questions import (
@@ -25,7 +25,7 @@ from known_unknowns.exchange.matching import by_sample, have_logprobs, left_out_
 from known_unknowns.exchange.outcomes import compare_outcomes
 from known_unknowns.exchange.reader import facts_note, file_names, parse_file, unfinished_notes
 from known_unknowns.exchange.results import RescoreResult, compute_metrics, default_parsers
-from known_unknowns.records import OVERALL, Metric, Question
+from known_unknowns.records import OVERALL, Metric, Question, ResolvedVariant
 from known_unknowns.variants.of_benchmark import variant_of
 
 _TOLERANCE = 1e-9

@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from known_unknowns.benchmark import registry
-from known_unknowns.config import ModelEntry, Params, ResolvedProtocol, typed_model
+from known_unknowns.config import ModelEntry, Params, typed_model
 from known_unknowns.config.locked_commits import commits
 from known_unknowns.inference.bound_protocols import protocols_of
-from known_unknowns.records import JUDGE, Cell
+from known_unknowns.records import JUDGE, Cell, ResolvedProtocol
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Asking:
         given = {field.name: settings[field.name] for field in fields(cls)}
         given["model"] = typed_model(name, settings["pace"] | settings["model"])
         given["cells"] = [Cell(*cell) for cell in settings["cells"]]
-        given["protocols"] = {of: ResolvedProtocol(**entry) for of, entry in settings["protocols"].items()}
+        given["protocols"] = {of: ResolvedProtocol.of(**entry) for of, entry in settings["protocols"].items()}
         return cls(**given)
 
     @property

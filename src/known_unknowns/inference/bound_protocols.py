@@ -9,10 +9,10 @@ from known_unknowns import protocols
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.interface import Benchmark
 from known_unknowns.benchmark.protocol import CONFIDENCE, MANY, Context, Dialogue, Protocol
-from known_unknowns.config import InferenceSettings, ModelEntry, ResolvedProtocol
+from known_unknowns.config import InferenceSettings, ModelEntry
 from known_unknowns.config.models import QUESTION
 from known_unknowns.errors import ConfigError, unknown_name
-from known_unknowns.records import AnswerKey, Question, Turn
+from known_unknowns.records import AnswerKey, Question, ResolvedProtocol, Turn
 from known_unknowns.scoring.refusal import may_have_refused
 from known_unknowns.variants.of_benchmark import variants_of
 

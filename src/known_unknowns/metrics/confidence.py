@@ -45,18 +45,40 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
+import pandas as pd
 
 from known_unknowns.benchmark.metrics import RiskCoverage
 from known_unknowns.metrics.estimates import Estimates
 from known_unknowns.metrics.selective import aurc, aurc_influence, error_weights, risks
-from known_unknowns.records import Metric
+from known_unknowns.records import Definition, Metric
 
 BINS = 10
 """Number of bins of equal mass. Their bias is simulated in bench/confidence."""
 _ROUNDING = 1e-9
 LOW_BOUND, HIGH_BOUND = "_low_bound", "_high_bound"
 """Ends of the names of the bounds of a metric of refusals (`refusal_bounds`)."""
+
+_ATTEMPTS, _REFUSALS = "docs/metrics.md#attempts", "docs/metrics.md#refusals"
+DEFINITIONS: Mapping[str, Definition] = {
+    "auroc": Definition(
+        "Probability that a right attempt has a higher confidence than a wrong one; 50% says nothing.", _ATTEMPTS
+    ),
+    "ece": Definition("Mean distance of confidence and accuracy over bins with equally many attempts.", _ATTEMPTS),
+    "overconfidence": Definition("Mean confidence of the attempts less their accuracy.", _ATTEMPTS),
+    "excess_aurc": Definition(
+        "Area under the curve of risk against coverage, less that with all right attempts first; 0 is best.", _ATTEMPTS
+    ),
+    "accuracy_at_80": Definition("Accuracy of the 80% of the attempts with the highest confidence.", _ATTEMPTS),
+}
+"""The metrics of attempts in sentences, for pages."""
+REFUSAL_DEFINITIONS: Mapping[str, Definition] = {
+    "selective_gain": Definition(
+        "Accuracy of the attempts, less that expected if as many questions had been refused at random.", _REFUSALS
+    ),
+    "abstention_recall": Definition("Share of the answers that are or would be wrong that was refused.", _REFUSALS),
+    "auroc": Definition("AUROC of two confidences, 0 for a refusal and 1 for an attempt; 50% says nothing.", _REFUSALS),
+}
+"""The metrics of refusals in sentences, for pages."""
 
 
 class Statistic(NamedTuple):
@@ -138,13 +160,18 @@ def auroc(confidence: np.ndarray, correct: np.ndarray) -> Statistic:
     negatives = n - positives
     if not positives or not negatives:
         return undefined(n, f"no answer is {'wrong' if positives else 'right'}")
-    others = rankdata(confidence)
+    others = _ranks(confidence)
     for kind in (right, ~right):
-        others[kind] -= rankdata(confidence[kind])  # attempts of the other kind below, equal ones half
+        others[kind] -= _ranks(confidence[kind])  # attempts of the other kind below, equal ones half
     place = np.where(right, others / negatives, 1 - others / positives)
     value = float(place[right].mean())
     of_kind = np.where(right, positives, negatives)
     return Statistic(value, (place - value) / of_kind, positives * negatives / n / of_kind)
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Return the rank of each value, from 1; equal values have their mean rank."""
+    return pd.Series(values).rank().to_numpy(copy=True)
 
 
 def bins_of(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
@@ -157,7 +184,7 @@ def bins_of(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
     >>> bins_of(np.array([0.1, 0.2, 0.3, 0.9, 0.9, 0.9]), 2).tolist()
     [0, 0, 0, 1, 1, 1]
     """
-    return np.minimum((bins * (rankdata(confidence) - 0.5) / len(confidence)).astype(np.int64), bins - 1)
+    return np.minimum((bins * (_ranks(confidence) - 0.5) / len(confidence)).astype(np.int64), bins - 1)
 
 
 class Bins(NamedTuple):

@@ -38,17 +38,30 @@ The metrics are defined by this project, not by a paper.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from known_unknowns.benchmark.metrics import Ratio
-from known_unknowns.records import ABSTAINED, REFUSED
+from known_unknowns.records import ABSTAINED, REFUSED, Definition
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_SECTION = "docs/metrics.md#consistency-across-shuffles"
+DEFINITIONS: Mapping[str, Definition] = {
+    "same_answer": Definition("Share of the questions with the same chosen text in every order of options.", _SECTION),
+    "content_agreement": Definition("Mean share of the pairs of orders in which the same text was chosen.", _SECTION),
+    "content_kept": Definition("Share of the pairs in which the chosen option moved that keep its text.", _SECTION),
+    "position_kept": Definition("Share of the pairs in which the chosen option moved that keep its label.", _SECTION),
+    "position_alone": Definition(
+        "Share that keeps the label above that of a guess: 1 if the first option is always chosen, 0 for a guess.",
+        _SECTION,
+    ),
+}
+"""The metrics of seeds in sentences, for pages."""
 
 
 def across_seeds(cells: Sequence[pd.DataFrame]) -> dict[str, Ratio]:

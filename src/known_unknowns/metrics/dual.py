@@ -28,12 +28,14 @@ from typing import TYPE_CHECKING
 
 from known_unknowns.benchmark.metrics import AcrossVariants, Ratio
 from known_unknowns.metrics.proportions import CHANCE
-from known_unknowns.records import ABSTAINED, REFUSED
+from known_unknowns.metrics.rows import UNPAIRED
+from known_unknowns.records import ABSTAINED, REFUSED, Definition
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from known_unknowns.config import Params, ResolvedProtocol
+    from known_unknowns.config import Params
+    from known_unknowns.records import ResolvedProtocol
 
 DUAL, ANSWERABLE = "dual_accuracy", "dual_accuracy_answerable"
 SEPARATOR = "+"
@@ -42,6 +44,32 @@ AS_PUBLISHED = ("original", "shuffled_options")
 """Functions of variants that keep the content of a question. The first that a benchmark has is used."""
 REFUSAL_IS_RIGHT = ("nota_only", "noise", "gaussian", "blank")
 """Functions of variants after which the refusal is the right answer."""
+
+_SECTION = "docs/metrics.md#dual-accuracy"
+DEFINITIONS: Mapping[str, Definition] = {
+    DUAL: Definition(
+        "Share of the questions that are right unchanged, and refused when changed so that the refusal is right.",
+        _SECTION,
+    ),
+    ANSWERABLE: Definition(
+        "Of the questions whose answer is not the refusal, the share that is right unchanged, and refused when changed "
+        "so that the refusal is right.",
+        _SECTION,
+    ),
+    "right_as_published": Definition("Share of the questions that are right unchanged.", _SECTION),
+    "refused_when_changed": Definition(
+        "Share of the questions that are refused when changed so that the refusal is right.", _SECTION
+    ),
+    "recognised_when_changed": Definition(
+        "Share of the questions whose reply refuses or abstains when changed so that the refusal is right.", _SECTION
+    ),
+    "refused_given_right": Definition(
+        "Of the questions that are right unchanged, the share that is refused when changed.", _SECTION
+    ),
+    CHANCE: Definition("Probability that two uniform guesses are both right.", _SECTION),
+    UNPAIRED: Definition("Share of the questions that only one of the two variants has.", _SECTION),
+}
+"""The metrics in sentences, for pages."""
 
 
 def combinations(params: Params, benchmark: str) -> tuple[AcrossVariants, ...]:

@@ -21,16 +21,18 @@ class MetricIndex:
         for m in metrics:
             key = (m.model, m.benchmark, m.variant, m.parser, m.category, m.name)
             self._repeats.setdefault(key, []).append(m)
+        for repeats in self._repeats.values():
+            repeats.sort(key=repeat_order)
 
     def __iter__(self) -> Iterator[Metric]:
-        return map(_over_repeats, self._repeats.values())
+        return (repeats[0] for repeats in self._repeats.values())
 
     def get(
         self, model: str, benchmark: str, variant: str, parser: str, name: str, category: str = OVERALL
     ) -> Metric | None:
         """Return the metric, or None if it was not measured. The ``value`` of an undefined metric is None."""
         repeats = self._repeats.get((model, benchmark, variant, parser, category, name))
-        return None if repeats is None else _over_repeats(repeats)
+        return None if repeats is None else repeats[0]
 
     def runs(self, m: Metric) -> int:
         """Return the number of seeds and samples that a metric of this index is the mean of."""
@@ -41,11 +43,6 @@ class MetricIndex:
         """Return the number of questions of each measured category."""
         key = model, benchmark, variant
         return {m.category: m.n for m in self if (m.model, m.benchmark, m.variant) == key}
-
-
-def _over_repeats(metrics: Iterable[Metric]) -> Metric:
-    """The mean over seeds and samples, or else the metric of the first of them."""
-    return min(metrics, key=repeat_order)
 
 
 def repeat_order(metric: Metric) -> tuple[int, int]:

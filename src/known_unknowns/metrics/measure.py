@@ -36,7 +36,7 @@ from known_unknowns.tables.confidence_sources import PARSER, left_out_text
 from known_unknowns.variants.of_benchmark import without_content
 
 if TYPE_CHECKING:
-    from known_unknowns.config import ResolvedProtocol
+    from known_unknowns.records import ResolvedProtocol
 
 
 def measure(

@@ -46,7 +46,7 @@ import numpy as np
 import pandas as pd
 
 from known_unknowns.benchmark.metrics import Ratio, no_option_is_right
-from known_unknowns.records import LIKELIHOOD, OUTCOMES, Metric
+from known_unknowns.records import LIKELIHOOD, OUTCOMES, Definition, Metric
 from known_unknowns.tables.confidence_sources import FOLLOWS
 
 LABEL_MASS = "label_mass"
@@ -64,6 +64,44 @@ NO_ABSTENTION = NO_TEXT | {"official"}
 NEVER_ABSTAINS = "the parser finds no abstention"
 SHARE = "share_"
 """The beginning of the names of the shares of answers, and of no metric of a benchmark."""
+
+
+_SECTION = "docs/metrics.md#metrics-and-outcomes"
+DEFINITIONS: Mapping[str, Definition] = {
+    ACCURACY: Definition("Share of the questions whose reply is right.", _SECTION),
+    "share_abstained": Definition(
+        "Share of the questions whose reply says in its own words that it cannot answer.", _SECTION
+    ),
+    "share_unparsed": Definition("Share of the questions whose reply names no option, or more than one.", _SECTION),
+    "share_cut": Definition("Share of the questions whose reply ended at the length limit before an answer.", _SECTION),
+    "share_failed": Definition("Share of the questions without a reply.", _SECTION),
+    HIGH_BOUND: Definition(
+        "Accuracy if every reply was right that failed, or that was cut or unparsed without a label.", _SECTION
+    ),
+    CHANCE: Definition("Accuracy of a uniform guess among the offered options.", _SECTION),
+    CONSTANT_ANSWER: Definition("Accuracy of always replying the label that is right most often.", _SECTION),
+    "recognised": Definition(
+        "Of the questions where no option but the refusal is right, the share whose reply refuses or abstains.",
+        _SECTION,
+    ),
+    "recognised_refused": Definition(
+        "Of the questions where no option but the refusal is right, the share whose reply chooses the refusal option.",
+        _SECTION,
+    ),
+    "recognised_abstained": Definition(
+        "Of the questions where no option but the refusal is right, the share whose reply says in its own words that "
+        "it cannot answer.",
+        _SECTION,
+    ),
+    "refusal_recall": Definition(
+        "Of the questions whose right answer is the refusal, the share that was refused.", _SECTION
+    ),
+    "refusal_precision": Definition("Share of the refusals that are right.", _SECTION),
+    "accuracy_answered": Definition(
+        "Of the replies that choose an option other than the refusal, the share that is right.", _SECTION
+    ),
+}
+"""The metrics in sentences, for pages."""
 
 
 def ratios(cell: pd.DataFrame, labels: Sequence[str], *, content_free: bool = False) -> dict[str, Ratio]:

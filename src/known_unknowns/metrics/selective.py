@@ -15,11 +15,21 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from scipy.special import digamma, polygamma
 
 from known_unknowns.benchmark.metrics import RiskCoverage
+from known_unknowns.records import Definition
 
+DEFINITIONS: Mapping[str, Definition] = {
+    "aurc": Definition(
+        "Mean error rate of the k most confident answers, over all k; smaller is better.",
+        "docs/metrics.md#metrics-and-outcomes",
+    )
+}
+"""The metric in a sentence, for pages."""
 _CHUNK = 1 << 22  # number of weights summed at once: 32 MiB
 
 

@@ -18,11 +18,12 @@ from known_unknowns.benchmark.headline import HeadlineNumber
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.files import atomic_path, write_text
 from known_unknowns.files.csv_cells import escape_row
+from known_unknowns.metrics import dual, proportions, selective
 from known_unknowns.metrics.dual import ANSWERABLE, DUAL, SEPARATOR, combinations
 from known_unknowns.metrics.index import Lookup, MetricIndex, repeat_order
 from known_unknowns.metrics.proportions import CONSTANT_ANSWER, RECOGNISED
 from known_unknowns.metrics.unusable_replies import Unusable, unusable_of
-from known_unknowns.records import OVERALL, Metric
+from known_unknowns.records import OVERALL, Definition, Metric
 from known_unknowns.variants.of_benchmark import content_free
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ COLUMNS = (
 )
 """Columns of the leaderboard. ``n`` counts questions; the denominator of a ratio may be smaller. ``unusable`` is the
 share of unusable replies to these questions."""
+_DEFINITIONS = {**selective.DEFINITIONS, **dual.DEFINITIONS, **proportions.DEFINITIONS}
 _DIGITS = 6
 
 
@@ -88,6 +90,11 @@ def numbers_of(params: Params, benchmark: str) -> list[tuple[HeadlineNumber, str
             ]
         found += [(number, known[0])] if known else []
     return found
+
+
+def definition_of(number: HeadlineNumber) -> Definition | None:
+    """Return what a headline number is: as it is declared, or else as its metric is defined; None without any."""
+    return number.definition or _DEFINITIONS.get(number.metric)
 
 
 def main_variant(params: Params, benchmark: str) -> str:

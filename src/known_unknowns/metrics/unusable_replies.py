@@ -21,7 +21,7 @@ from known_unknowns.edition_files import EditionFiles, replies_table
 from known_unknowns.metrics.dual import combinations
 from known_unknowns.metrics.index import Lookup
 from known_unknowns.metrics.proportions import ACCURACY, HIGH_BOUND, SHARE
-from known_unknowns.records import CUT, FAILED, UNPARSED, UNUSABLE, Cell, Metric
+from known_unknowns.records import CUT, FAILED, UNPARSED, UNUSABLE, Cell, Definition, Metric
 from known_unknowns.tables import REPLIES, read_answers, read_columns
 from known_unknowns.tables.parquet import Part
 from known_unknowns.unusable import CUT_OFF, EMPTY, REMEDIES, RETRIED
@@ -35,6 +35,12 @@ _NO_OPTION = (
 )
 UNUSABLE_LIMIT = 0.2
 """A model with a larger share of unusable replies has no rank, no test and no sentence."""
+
+DEFINITION = Definition(
+    "Share of the replies to the questions of the primary number that were unparsed, cut or failed.",
+    "docs/report.md#the-first-screen",
+)
+"""What the share of unusable replies is, for pages."""
 
 
 @dataclass(frozen=True, slots=True)

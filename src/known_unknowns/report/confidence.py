@@ -11,7 +11,7 @@ from scipy.stats import norm
 from known_unknowns.config import Params, RespondentModel
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.metrics import dual
-from known_unknowns.metrics.confidence import BINS, HIGH_BOUND, LOW_BOUND
+from known_unknowns.metrics.confidence import BINS, DEFINITIONS, HIGH_BOUND, LOW_BOUND, REFUSAL_DEFINITIONS
 from known_unknowns.metrics.paired import holm
 from known_unknowns.metrics.run import Run
 from known_unknowns.metrics.summary import main_variant
@@ -61,16 +61,20 @@ STATED_BY_BASELINES = (OPTION_TEXT, LETTERS, VERBALISED)
 CALIBRATED_BASELINES = ("calibrated", "overconfident", "uninformative")
 """Behaviours with a confidence of their own. That of other baselines is a constant and says nothing."""
 _METRICS = {
-    AUROC: Head("AUROC", verbatim=True),
-    "ece": Head("calibration error", note=f"ECE, {BINS} bins"),
-    OVERCONFIDENCE: Head("overconfidence", note="confidence less accuracy"),
-    "excess_aurc": Head("excess AURC", verbatim=True, note="above the best order"),
-    "accuracy_at_80": Head("right at 80%", note="of the attempts"),
+    AUROC: Head("AUROC", verbatim=True, definition=DEFINITIONS[AUROC]),
+    "ece": Head("calibration error", note=f"ECE, {BINS} bins", definition=DEFINITIONS["ece"]),
+    OVERCONFIDENCE: Head("overconfidence", note="confidence less accuracy", definition=DEFINITIONS[OVERCONFIDENCE]),
+    "excess_aurc": Head(
+        "excess AURC", verbatim=True, note="above the best order", definition=DEFINITIONS["excess_aurc"]
+    ),
+    "accuracy_at_80": Head("right at 80%", note="of the attempts", definition=DEFINITIONS["accuracy_at_80"]),
 }
 _REFUSALS = {
-    "selective_gain": Head("selective gain", note="above refusing at random"),
-    "abstention_recall": Head("wrong ones refused"),
-    AUROC: Head("AUROC of refusing", verbatim=True),
+    "selective_gain": Head(
+        "selective gain", note="above refusing at random", definition=REFUSAL_DEFINITIONS["selective_gain"]
+    ),
+    "abstention_recall": Head("wrong ones refused", definition=REFUSAL_DEFINITIONS["abstention_recall"]),
+    AUROC: Head("AUROC of refusing", verbatim=True, definition=REFUSAL_DEFINITIONS[AUROC]),
 }
 
 
@@ -357,7 +361,8 @@ def column(runs: Sequence[Run], models: Sequence[str]) -> tuple[Head, list[Cell]
         each = known.get((model, benchmark, source))
         cell = metric_cell(each.auroc if each else None)
         cells.append(replace(cell, kind="number stacked", link=f"confidence.html#{benchmark}" if each else ""))
-    return Head("AUROC of confidence", note=f"{source_name(source)}, {place}", verbatim=True), cells
+    note = f"{source_name(source)}, {place}"
+    return Head("AUROC of confidence", note=note, verbatim=True, definition=DEFINITIONS[AUROC]), cells
 
 
 def _value(each: ModelSource) -> float | None:

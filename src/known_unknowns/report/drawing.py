@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from colorsys import hls_to_rgb
 from dataclasses import dataclass, replace
 from functools import cache
+from html import escape
 from textwrap import wrap
 from typing import Any
 
@@ -23,8 +24,9 @@ VALIDATE = False
 """Whether charts are checked against Vega-Lite's schema, which takes longer than drawing them. The tests do it."""
 
 _MODELS = ("#2a78c8", "#d9722e", "#22936b", "#bf4f88", "#8461cf", "#a98500", "#1399ad", "#d24848")
-_STEPPED = 560
-"""Pixels for the title of a chart whose width follows from the number of its columns."""
+_LETTER = 0.6
+"""The widest mean width of a title's letters, of the size of its font."""
+_SIZE = re.compile(r'<svg [^>]*?width="(\d+)" height="(\d+)"')
 _PADDING = {"left": 26, "right": 34, "top": 5, "bottom": 5}  # px: the installed font may be wider than the measured one
 _DESCRIBED = re.compile(r'<(\w+) aria-label="([^"]*)" role="graphics-symbol" aria-roledescription="[^"]*"([^>]*?)(/?)>')
 _FONT = "Arial, Helvetica, Liberation Sans, Roboto, sans-serif"  # of the same widths as the font that is measured
@@ -62,19 +64,13 @@ def _further_colour(number: int) -> str:
 def figure(
     name: str, title: str, chart: Any, alt_text: str, *, note: str = "", table: Table | None = None, caveat: str = ""
 ) -> Figure:
-    """Draw a chart twice: with its title for the file, and without for the page.
+    """Draw a chart, for the page; the file has its title besides.
 
     ``caveat`` is what a reader of the figure alone must know; it is the subtitle in the file, and in the caption.
     """
-    specification = chart.to_dict(validate=VALIDATE) | {"config": _config()}
-    width = specification.get("spec", specification)["width"]
-    width = _STEPPED if isinstance(width, dict) else width * specification.get("columns", 1)
-    heading: dict[str, Any] = {"text": wrap(title, width // 9)}
-    if caveat:
-        heading |= {"subtitle": wrap(caveat, width // 7), "subtitlePadding": 5}
-    alone = _render(specification | {"title": heading, "background": "white"})
-    inline = _with_own_ids(_render(specification | {"background": "transparent"}), name)
-    return Figure(name, title, alone, inline, alt_text, note, table, caveat)
+    specification = chart.to_dict(validate=VALIDATE) | {"config": _config(), "background": "transparent"}
+    drawn = _render(specification)
+    return Figure(name, title, _titled(drawn, title, caveat), _with_own_ids(drawn, name), alt_text, note, table, caveat)
 
 
 def placeholder(name: str, title: str, why: str) -> Figure:
@@ -116,7 +112,6 @@ def _config() -> dict[str, Any]:
             labelLimit=0,
             titleLimit=0,
         )
-        .configure_title(color=INK, subtitleColor=MUTED, fontSize=15, anchor="start", offset=12)
         .configure_header(labelColor=INK, labelFontSize=13)
     )
     config = styled.to_dict()["config"]
@@ -132,6 +127,26 @@ def _render(specification: Mapping[str, Any]) -> str:
     version = ".".join(alt.SCHEMA_VERSION.split(".")[:2])
     svg = vl_convert.vegalite_to_svg(dict(specification), vl_version=version)
     return _DESCRIBED.sub(_with_title, svg)
+
+
+def _titled(svg: str, title: str, caveat: str) -> str:
+    """Return a drawing as a file: on white, below its title and the caveat."""
+    size = _SIZE.search(svg)
+    assert size is not None, "vl-convert writes the size of each drawing"
+    width, height = map(int, size.groups())
+    lines, top = [], _PADDING["top"]
+    for text, pixels, style in ((title, 15, f'font-weight="bold" fill="{INK}"'), (caveat, 11, f'fill="{MUTED}"')):
+        for line in wrap(text, int((width - 2 * _PADDING["left"]) / (pixels * _LETTER))):
+            top += pixels + 3
+            lines.append(f'<text x="{_PADDING["left"]}" y="{top}" font-size="{pixels}" {style}>{escape(line)}</text>')
+        top += 5
+    moved = svg.replace("<svg ", f'<svg y="{top}" ', 1)
+    sized = f'width="{width}" height="{top + height}" viewBox="0 0 {width} {top + height}"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {sized} font-family="{_FONT}">'
+        f'<rect width="100%" height="100%" fill="white"/>{"".join(lines)}'
+        f"{moved}</svg>"
+    )
 
 
 def _with_title(mark: re.Match[str]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from known_unknowns.metrics.confidence import HIGH_BOUND, LOW_BOUND
-from known_unknowns.records import Metric
+from known_unknowns.records import Definition, Metric
 
 DASH = "–"
 _VISIBLE = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
@@ -41,6 +41,7 @@ class Cell:
 
     ``n`` is the number of questions, and ``denominator`` the text of a ratio's denominator if that is another number.
     ``title`` is shown on hovering, ``note`` is small print, ``mark`` refers to a footnote, and ``link`` is an address.
+    ``links`` are parts of the text, in their order, each with an address of its own.
     """
 
     text: str
@@ -53,13 +54,15 @@ class Cell:
     mark: str = ""
     denominator: str = ""
     link: str = ""
+    links: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
     """A heading of a column or a row; ``note`` is small print under it, ``mark`` refers to a footnote.
 
-    ``verbatim`` keeps the first letter of a column's heading, such as that of a model's name.
+    ``verbatim`` keeps the first letter of a column's heading, such as that of a model's name. ``definition`` is the
+    title of a column's heading.
     """
 
     text: str
@@ -68,6 +71,7 @@ class Head:
     mark: str = ""
     repeated: bool = False
     verbatim: bool = False
+    definition: Definition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ class Table:
     """``groups`` is a row of headings above ``columns``; ``corner`` heads the row headings."""
 
     caption: str
-    corner: tuple[str, ...]
+    corner: tuple[Head, ...]
     columns: tuple[Head, ...]
     rows: tuple[Row, ...]
     groups: tuple[Head, ...] = ()
@@ -106,7 +110,7 @@ class Table:
 
 def make_table(
     caption: str,
-    corner: str | tuple[str, ...],
+    corner: str | Head | Sequence[str | Head],
     columns: Iterable[str | Head],
     rows: Iterable[Row],
     *,
@@ -118,8 +122,8 @@ def make_table(
     heads, body = tuple(map(_head, columns)), tuple(rows)
     if moves_n:
         heads, body = move_n_to_heading(heads, body)
-    corner = (corner,) if isinstance(corner, str) else corner
-    return Table(caption, corner, heads, body, tuple(groups), tuple(foot))
+    corner = (corner,) if isinstance(corner, str | Head) else corner
+    return Table(caption, tuple(map(_head, corner)), heads, body, tuple(groups), tuple(foot))
 
 
 def make_row(
@@ -165,7 +169,7 @@ def unbroken(text: str) -> str:
 
 def mark_baselines(table: Table, names: Collection[str]) -> Table:
     """Return the table with the rows of the scripted baselines greyed."""
-    if table.corner[0] != "Model":
+    if table.corner[0].text != "Model":
         return table
     rows = (replace(row, kind="baseline") if row.heads[0].text in names else row for row in table.rows)
     return replace(table, rows=tuple(rows))

@@ -11,17 +11,18 @@ from urllib.parse import urlencode
 
 from known_unknowns.benchmark import caveats, registry
 from known_unknowns.benchmark.headline import HeadlineNumber
-from known_unknowns.comparison import UNJUDGED, ComparisonRow
-from known_unknowns.comparison.paired_rows import PairedRow, rank_series
+from known_unknowns.comparison import UNJUDGED, VERDICT, ComparisonRow
+from known_unknowns.comparison.paired_rows import RANK, PairedRow, rank_series
 from known_unknowns.comparison.published import load
 from known_unknowns.comparison.summary import leading_rows
 from known_unknowns.config import RespondentModel, catalogue
-from known_unknowns.metrics import dual
+from known_unknowns.config.models import Card
+from known_unknowns.metrics import dual, unusable_replies
 from known_unknowns.metrics.proportions import RECOGNISED
 from known_unknowns.metrics.run import Run
-from known_unknowns.metrics.summary import HeadlineValue, headline_of, numbers_of
+from known_unknowns.metrics.summary import HeadlineValue, definition_of, headline_of, numbers_of
 from known_unknowns.metrics.unusable_replies import Unusable
-from known_unknowns.records import Metric
+from known_unknowns.records import Definition, Metric
 from known_unknowns.report import charts
 from known_unknowns.report import confidence as confidences
 from known_unknowns.report.charts import Axis, Coordinate, Dot, Point
@@ -41,11 +42,11 @@ from known_unknowns.report.formatting import (
 )
 from known_unknowns.report.shell import QUESTIONS
 from known_unknowns.report.tables import ACCURACY, confidence
+from known_unknowns.report.verdict_tables import link_to_verdict
 from known_unknowns.variants.of_benchmark import removes_options
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
-    from known_unknowns.config.models import Card
 
 _TESTED = (ACCURACY, dual.ANSWERABLE)
 """Metrics by which models are compared in pairs."""
@@ -61,6 +62,22 @@ _BEHAVIOURS = {
     "uninformative": "is right half of the time, whatever its confidence",
 }
 """What scripted respondents do, by their behaviour."""
+
+
+_MODEL = Head(
+    "Model",
+    definition=Definition("An entry of models in params.yaml; scripted baselines are grey.", "docs/concepts.md"),
+)
+
+
+def _fact(name: str, note: str = "") -> Head:
+    """Return the heading of a fact that the catalogue knows of a model, with the first sentence of its description."""
+    sentence, *_ = (Card.model_fields[name].description or "").split(". ")
+    return Head(name, note=note, definition=Definition(f"{sentence.rstrip('.')}.", "docs/models.md#adding-a-model"))
+
+
+_FACTS = (_fact("parameters", "billions"), _fact("family"), _fact("licence"))
+"""The columns of `_facts`."""
 
 
 @dataclass(frozen=True)
@@ -233,13 +250,13 @@ def table(overview: Overview) -> tuple[Table, Mapping[str, str]]:
     """Return the table of models, best first and baselines last, and the reasons of the columns that are undefined."""
     run, numbers = overview.run, list(overview.numbers)
     has_verdicts = any(overview.verdicts(model)[0] for model in overview.models)
-    heads = [Head(number.label, note=_note(overview, number)) for number in numbers]
-    heads.insert(1, Head("unusable", note="unparsed, cut, failed"))
+    heads = [Head(number.label, note=_note(overview, number), definition=definition_of(number)) for number in numbers]
+    heads.insert(1, Head("unusable", note="unparsed, cut, failed", definition=unusable_replies.DEFINITION))
     if overview.ranks:
         tested = f"by {overview.tested.label}" if overview.tested and overview.tested != overview.primary else ""
-        heads.insert(0, Head("rank", note=tested))
+        heads.insert(0, Head("rank", note=tested, definition=RANK))
     if has_verdicts:
-        heads.append(Head("verdicts", note="published numbers"))
+        heads.append(Head("verdicts", note="published numbers", definition=VERDICT))
     rows = []
     for model, kind_ in _order([overview]).items():
         cells = [_linked(overview, model, number) for number in numbers]
@@ -253,7 +270,7 @@ def table(overview: Overview) -> tuple[Table, Mapping[str, str]]:
     caption = f"{overview.title}: percent of questions with {confidence(run)} intervals, {run.main_parser} parser"
     if overview.primary:
         caption += f", sorted by {overview.primary.label}"
-    return Table(caption, ("Model",), columns, body), _undefined(overview)
+    return Table(caption, (_MODEL,), columns, body), _undefined(overview)
 
 
 def _with_n(heads: Sequence[Head], rows: Sequence[Row]) -> tuple[tuple[Head, ...], tuple[Row, ...]]:
@@ -272,20 +289,30 @@ def matrix(overviews: Sequence[Overview]) -> Table | None:
     cards = {name: card for name in models for o in overviews if (card := _card(o, name)) is not None}
     if len(overviews) < 2 and not cards:
         return None
-    heads = [Head(o.title, note=o.primary.label if o.primary else "", verbatim=True) for o in overviews]
+    heads = [_head_of_primary(each) for each in overviews]
     cells = {name: tuple(_primary(o, name) for o in overviews) for name in models}
     if known := confidences.column([o.run for o in overviews], list(models)):
         heads.append(known[0])
         cells = {name: (*cells[name], cell) for name, cell in zip(models, known[1], strict=True)}
     columns, rows = _with_n(heads, [Row((Head(name, note=k),), cells[name], k) for name, k in models.items()])
     if cards:
-        columns = (*columns, Head("parameters", note="billions"), Head("family"), Head("licence"))
+        columns = (*columns, *_FACTS)
         rows = tuple(replace(row, cells=(*row.cells, *_facts(cards.get(row.heads[0].text)))) for row in rows)
     first = next((o for o in overviews if o.primary), overviews[0])
     caption = f"Headline number of each benchmark in percent, with {confidence(first.run)} intervals"
     if first.primary:
         caption += f", sorted by {first.primary.label} on {first.title}"
-    return Table(caption, ("Model",), columns, rows)
+    return Table(caption, (_MODEL,), columns, rows)
+
+
+def definitions(tables: Iterable[Table]) -> list[tuple[str, Definition]]:
+    """Return the headings of the columns of tables and what the columns are, each definition once."""
+    found: dict[Definition, str] = {}
+    for each in tables:
+        for head in each.columns:
+            if head.definition is not None:
+                found.setdefault(head.definition, head.text if head.verbatim else sentence_case(head.text))
+    return [(text, definition) for definition, text in found.items()]
 
 
 def _order(overviews: Sequence[Overview]) -> dict[str, str]:
@@ -317,6 +344,14 @@ def _note(overview: Overview, number: HeadlineNumber) -> str:
     parts += ["lower is better"] if number.lower_is_better else []
     parts += [f"{', '.join(sorted(parsers))} parser"] if parsers != {overview.run.main_parser} else []
     return ", ".join(parts)
+
+
+def _head_of_primary(overview: Overview) -> Head:
+    """Return the heading of a benchmark in the matrix: its title, with its primary number."""
+    number = overview.primary
+    if number is None:
+        return Head(overview.title, verbatim=True)
+    return Head(overview.title, note=number.label, verbatim=True, definition=definition_of(number))
 
 
 def _short(metric: Metric | None) -> Cell:
@@ -378,8 +413,12 @@ def _rank(overview: Overview, model: str) -> Cell:
 
 def _verdicts(overview: Overview, model: str) -> Cell:
     found, reason = overview.verdicts(model)
-    text = ", ".join(f"{number} {verdict}" for verdict, number in found.items())
-    return Cell(text or DASH, title=reason, kind="plain" if found else "number")
+    if not found:
+        return Cell(DASH, title=reason)
+    links = [
+        (f"{number} {verdict}", link_to_verdict(overview.run.benchmark, verdict)) for verdict, number in found.items()
+    ]
+    return Cell(", ".join(text for text, _ in links), kind="plain", links=tuple(links))
 
 
 _SIZE = (330, 215)

@@ -229,7 +229,11 @@ def _pages(
         if name == "confidence":
             values |= {"sources": SOURCES, "calibrated": confidence.calibrated_baselines(params)}
         yield f"{name}.html", f"{name}.html.j2", values, ()
-    pairs = {"pairs": side_by_side.page_data(overviews), "best": side_by_side.best_pairs(overviews)}
+    pairs = {
+        "pairs": side_by_side.page_data(overviews),
+        "best": side_by_side.best_pairs(overviews),
+        "not_compared": side_by_side.missing(overviews),
+    }
     parser = parts[0]["run"].main_parser if parts else ""
     yield "models.html", "models.html.j2", pairs | {"parser": parser}, ("compare.js",)
     run = {
@@ -247,11 +251,16 @@ def _first(
     """Return the variables of the first page. Benchmarks with a dual accuracy come first."""
     sections = [part["run"].section for part in parts]
     parts = sorted(parts, key=lambda part: part["overview"].pair is None)
+    answers = [_answer(part) for part in parts]
+    matrix = overview.matrix([part["overview"] for part in parts])
+    tables_of_models = [answer["table"] for answer in answers] + ([matrix] if matrix else [])
     return {
-        "answers": [_answer(part) for part in parts],
-        "matrix": overview.matrix([part["overview"] for part in parts]),
+        "answers": answers,
+        "matrix": matrix,
+        "definitions": overview.definitions(tables_of_models),
         "primary": overview.draw_primary([part["overview"] for part in parts]),
         "description": description,
+        "seeds": _seeds([part["run"] for part in parts]),
         "has_pairs": any(part["overview"].pair for part in parts),
         "baselines": overview.baselines_in_words(params),
         "verdicts": verdict_tables.summary(compared, params),
@@ -260,6 +269,20 @@ def _first(
         "refusals": list(dict.fromkeys(section.refusal for section in sections if section.refusal)),
         "about": [section.about for section in sections if section.about],
     }
+
+
+def _seeds(runs: Sequence[Run]) -> dict[int, list[str]]:
+    """Return the benchmarks by the number of seeds of their variants, with the variants if not all have as many."""
+    found: dict[int, list[str]] = {}
+    for run in runs:
+        by_number: dict[int, list[str]] = {}
+        for variant in run.variants:
+            by_number.setdefault(len(run.seeds[variant]), []).append(run.section.name(variant))
+        usual = max(by_number, key=lambda number: len(by_number[number]), default=0)
+        for number, variants in by_number.items():
+            of_variants = "" if number == usual else f" ({', '.join(variants)})"
+            found.setdefault(number, []).append(f"{run.section.title}{of_variants}")
+    return dict(sorted(found.items()))
 
 
 def _answer(part: Part) -> dict[str, Any]:

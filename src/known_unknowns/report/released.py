@@ -125,7 +125,7 @@ def _logs(rows: Sequence[dict[str, Any]]) -> Table:
     frame = pd.DataFrame([row for row in rows if row.get("log")], columns=["setting", "outcome"])
     return Table(
         "Released logs, recomputed from the raw predictions by the official parser",
-        ("Setting",),
+        (Head("Setting"),),
         (Head("Logs"), Head("Equal in every digit"), Head("Different"), Head("Without predictions")),
         tuple(
             Row(
@@ -155,7 +155,7 @@ def _exact(run: Run) -> Iterator[Table]:
         label = run.section.refusal_label
         yield Table(
             f"{label} where {label} is right: the exact string against parsed replies, in percent",
-            ("Model",),
+            (Head("Model"),),
             tuple(Head(heading) for _ in shown for _, _, heading in columns),
             tuple(
                 Row(
@@ -187,7 +187,7 @@ def _parsers(run: Run, frame: pd.DataFrame) -> Table:
         rows.append(Row((Head(model),), tuple(cells)))
     return Table(
         "Robust parser less official parser on the same replies, in percentage points",
-        ("Model",),
+        (Head("Model"),),
         tuple(Head(heading) for _ in shown for heading in ("replies parsed differently", "accuracy")),
         tuple(rows),
         groups=tuple(Head(run.section.name(variant), span=2) for variant in shown),
@@ -219,7 +219,7 @@ def _sensitivity(run: Run, frame: pd.DataFrame) -> Iterator[Table]:
         part = part.set_index(["model", "variant"])
         yield Table(
             f"Change of the {title} from the questions as published, in percentage points (robust parser)",
-            ("Model",),
+            (Head("Model"),),
             tuple(Head(run.section.name(variant)) for variant in variants),
             tuple(
                 Row(
@@ -249,7 +249,7 @@ def _agreement(run: Run, frame: pd.DataFrame) -> Table:
         rows.append(Row((Head(model),), (*map(Cell, cells), nearest, _text(other))))
     return Table(
         "Agreement with the other models on the questions as published (means over the other models)",
-        ("Model",),
+        (Head("Model"),),
         tuple(
             map(
                 Head,

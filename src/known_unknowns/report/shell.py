@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
-from markupsafe import escape
+from markupsafe import Markup, escape
 
 from known_unknowns.benchmark import caveats, registry
 from known_unknowns.report.formatting import counted, sentence_case, unbroken
@@ -51,7 +51,8 @@ class Shell:
     edition: str
     links: tuple[Link, ...]
     scripts: tuple[str, ...]
-    policy: str
+    policy: Markup
+    """It is markup, because a hash in it can look like a private path."""
     caveat: str = ""
     """What keeps the numbers from being those of the published questions (`caveats.caveat`)."""
     missing: tuple[str, ...] = ()
@@ -140,11 +141,11 @@ def _script(path: Path) -> str:
     return text
 
 
-def _policy(scripts: Sequence[str], further: Mapping[str, str]) -> str:
+def _policy(scripts: Sequence[str], further: Mapping[str, str]) -> Markup:
     hashes = [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts]
     directives = dict(_POLICY)
     if hashes:
         directives["script-src"] = " ".join(hashes)
     for name, sources in further.items():
         directives[name] = " ".join(filter(None, [directives.get(name, ""), sources]))
-    return "; ".join(f"{name} {sources}" for name, sources in directives.items())
+    return escape("; ".join(f"{name} {sources}" for name, sources in directives.items()))

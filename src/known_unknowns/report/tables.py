@@ -15,6 +15,8 @@ import pandas as pd
 from known_unknowns.benchmark import registry
 from known_unknowns.edition_files import answers_table
 from known_unknowns.errors import DataError
+from known_unknowns.metrics import consistency as of_seeds
+from known_unknowns.metrics import dual, proportions
 from known_unknowns.metrics.dual import DUAL, SEPARATOR
 from known_unknowns.metrics.proportions import CHANCE, CONSTANT_ANSWER, RECOGNISED
 from known_unknowns.metrics.run import OFFICIAL, Run
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     pass
 
 ACCURACY = "accuracy"
+_KNOWN = (CHANCE, CONSTANT_ANSWER)
+"""Numbers that the questions decide alone."""
 RECOGNISED_HEADINGS = dict(zip(RECOGNISED, ("recognised", "of it refused", "of it abstained"), strict=True))
 """Headings of the share that recognised that nothing can be answered, and of its two parts."""
 
@@ -84,12 +88,12 @@ def headline(run: Run) -> Table:
 
     foot = [
         make_row(known.replace("_", " "), [known_cell(variant, name, known) for variant, _, name, _ in names])
-        for known in (CHANCE, CONSTANT_ANSWER)
+        for known in _KNOWN
     ]
     return make_table(
         f"{run.section.title}: {label}, with {confidence(run)} intervals",
         "Model",
-        [heading for *_, heading in names],
+        [Head(heading, definition=proportions.DEFINITIONS.get(name)) for _, _, name, heading in names],
         [make_row(model, (cell(model, *name) for *name, _ in names)) for model in run.models],
         groups=groups,
         foot=foot if is_accuracy else (),
@@ -101,14 +105,15 @@ def by_category(run: Run) -> Table:
     """Return the section's metric per model, variant and type of question, with n and the method of its interval."""
     measured, label = run.section.measured
     variants = tuple(v for v in run.section.by_type if v in run.variants) or run.headline
+    types = categories(run)
     rows = []
     for model in run.models:
         for variant in variants:
-            for category in categories(run):
+            for category in types:
                 metrics = [run.score(model, variant, parser, measured, category) for parser in run.parsers]
                 cells = list(_of_category(metrics))
                 if measured == ACCURACY:
-                    known = (run.known(model, variant, name, category) for name in (CHANCE, CONSTANT_ANSWER))
+                    known = (run.known(model, variant, name, category) for name in _KNOWN)
                     cells[-1:-1] = map(_known, known)
                 rows.append(make_row((model, run.section.name(variant), category), cells))
     columns = [
@@ -177,7 +182,7 @@ def all_variants(run: Run) -> Table:
     rows = []
     for model in run.models:
         for variant in run.variants:
-            known = (run.known(model, variant, name) for name in (CHANCE, CONSTANT_ANSWER))
+            known = (run.known(model, variant, name) for name in _KNOWN)
             cells: list[Cell | Metric | None] = [*map(_known, known)]
             for name, parser, _ in columns:
                 if parser == OFFICIAL and name in official:
@@ -189,7 +194,10 @@ def all_variants(run: Run) -> Table:
     return make_table(
         f"{run.section.title}: every variant, in percent, with {confidence(run)} intervals",
         ("Model", "Variant"),
-        ["chance", "constant answer", *(label for *_, label in columns)],
+        [
+            *(Head(known.replace("_", " "), definition=proportions.DEFINITIONS[known]) for known in _KNOWN),
+            *(Head(label, definition=proportions.DEFINITIONS.get(name)) for name, _, label in columns),
+        ],
         rows,
         groups=[Head("", span=2), *(Head(name, span=len(of_group)) for name, of_group in groups.items())],
         moves_n=True,
@@ -212,15 +220,19 @@ def dual_accuracy(run: Run) -> Table | None:
     names = [(parser, DUAL) for parser in run.parsers] + [(run.main_parser, name) for name in _DUAL_PARTS]
     rows = [
         make_row((model, Head(run.names_of(pair), note=pair)), (run.get(model, pair, *name) for name in names))
-        for model in run.models
-        for pair in _pairs(run, model)
+        for model, pairs in _pairs(run).items()
+        for pair in pairs
     ]
-    parts = (label.format(unchanged=run.section.unchanged) for label in _DUAL_PARTS.values())
+    of_parsers = [Head(run.parser_name(parser), definition=dual.DEFINITIONS[DUAL]) for parser in run.parsers]
+    parts = [
+        Head(label.format(unchanged=run.section.unchanged), definition=dual.DEFINITIONS[name])
+        for name, label in _DUAL_PARTS.items()
+    ]
     within = f"under the {run.parser_name(run.main_parser)} parser"
     table = make_table(
         f"{run.section.title}: dual accuracy in percent, with {confidence(run)} intervals",
         ("Model", "Variants"),
-        [*map(run.parser_name, run.parsers), *parts],
+        [*of_parsers, *parts],
         rows,
         groups=[Head("dual accuracy, by parser", span=len(run.parsers)), Head(within, span=len(_DUAL_PARTS))],
         moves_n=True,
@@ -230,10 +242,11 @@ def dual_accuracy(run: Run) -> Table | None:
 
 def dual_by_category(run: Run) -> Table | None:
     """Return the dual accuracy per type of question, with n and the method of its interval, or None without a pair."""
+    types = categories(run)
     rows = []
-    for model in run.models:
-        for pair in _pairs(run, model):
-            for category in categories(run) if pair.partition(SEPARATOR)[2] in run.headline else ():
+    for model, pairs in _pairs(run).items():
+        for pair in pairs:
+            for category in types if pair.partition(SEPARATOR)[2] in run.headline else ():
                 metrics = [run.get(model, pair, parser, DUAL, category) for parser in run.parsers]
                 if any(metrics):
                     rows.append(make_row((model, run.names_of(pair), category), _of_category(metrics)))
@@ -242,10 +255,13 @@ def dual_by_category(run: Run) -> Table | None:
     return make_table(caption, ("Model", "Variants", "Type"), columns, rows) if rows else None
 
 
-def _pairs(run: Run, model: str) -> list[str]:
-    """The pairs of variants that a model has a dual accuracy of."""
-    of_model = (m for m in run.numbers if (m.model, m.benchmark) == (model, run.benchmark))
-    return list(dict.fromkeys(m.variant for m in of_model if m.name == DUAL and m.category == OVERALL))
+def _pairs(run: Run) -> dict[str, dict[str, None]]:
+    """The pairs of variants that each model has a dual accuracy of, as keys in their order."""
+    pairs: dict[str, dict[str, None]] = {model: {} for model in run.models}
+    for metric in run.numbers:
+        if metric.benchmark == run.benchmark and metric.name == DUAL and metric.category == OVERALL:
+            pairs[metric.model][metric.variant] = None
+    return pairs
 
 
 _CONSISTENCY = {
@@ -273,7 +289,8 @@ def consistency(run: Run) -> Table | None:
                 rows.append(make_row(heads, (replace(metric_cell(m), kind="number stacked") for m in metrics)))
     caption = f"{run.section.title}: the same questions with shuffled options, with {confidence(run)} intervals"
     groups = (Head("of all questions", span=2), Head("of answers whose option moved", span=3))
-    corner, columns = ("Model", "Variant"), _CONSISTENCY.values()
+    corner = ("Model", "Variant")
+    columns = [Head(label, definition=of_seeds.DEFINITIONS[name]) for name, label in _CONSISTENCY.items()]
     return make_table(caption, corner, columns, rows, groups=groups, moves_n=True) if rows else None
 
 
@@ -306,13 +323,16 @@ def disagreement(run: Run, results: Path) -> Disagreement | None:
             rows += [
                 make_row(
                     (model, Head(run.section.name(variant), note=variant)),
-                    (Cell(percent(d / n), f"({d:,})", n) if n else Cell(percent(None)) for d, n in of_variant),
+                    (
+                        Cell(percent(d / n), f"{d:,} of {n:,} replies", n) if n else Cell(percent(None))
+                        for d, n in of_variant
+                    ),
                 )
                 for variant, of_variant in counts.items()
             ]
         else:
             agreed.append(model)
-    caption = f"{run.section.title}: replies on which two parsers disagree, in percent (and number)"
+    caption = f"{run.section.title}: replies on which two parsers disagree, in percent and number"
     columns = [f"{run.parser_name(one)} and {run.parser_name(other)}" for one, other in pairs]
     table = move_n_to_column(make_table(caption, ("Model", "Variant"), columns, rows, moves_n=True))
     return Disagreement(table if rows else None, tuple(agreed))

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.published import PERCENT
-from known_unknowns.comparison import DEFINITIONS, UNJUDGED, VERDICTS, ComparisonRow
+from known_unknowns.comparison import DEFINITIONS, UNJUDGED, VERDICT, VERDICTS, ComparisonRow
 from known_unknowns.comparison.compare import OFFICIAL
 from known_unknowns.comparison.summary import leading_rows, summarise
+from known_unknowns.records import Definition
 from known_unknowns.report.formatting import DASH, Cell, Head, Table, make_row, make_table, percent
+from known_unknowns.report.shell import benchmark_file
 from known_unknowns.report.tables import parser_name
 
 if TYPE_CHECKING:
@@ -30,6 +32,11 @@ STYLES: Mapping[str, str] = {
     "not run": "open",
 }
 """The class in style.css of each verdict's badge. The text of the verdict is always shown, not only its colour."""
+
+_BENCHMARK = Head(
+    "Benchmark",
+    definition=Definition("A set of published questions with their prompt, parser and metrics.", "docs/concepts.md"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,19 @@ class VerdictGroup:
     @property
     def is_judged(self) -> bool:
         return self.verdict not in UNJUDGED
+
+    @property
+    def anchor(self) -> str:
+        return _anchor(self.verdict)
+
+
+def _anchor(verdict: str) -> str:
+    return f"verdict-{verdict.replace(' ', '-')}"
+
+
+def link_to_verdict(benchmark: str, verdict: str) -> str:
+    """Return the address of the published numbers of a benchmark with a verdict."""
+    return f"{benchmark_file(benchmark)}#{benchmark}-{_anchor(verdict)}"
 
 
 def comparison(rows: Sequence[ComparisonRow], parsers: Sequence[str]) -> list[VerdictGroup]:
@@ -72,10 +92,20 @@ def summary(rows: Sequence[ComparisonRow], params: Params) -> dict[str, Any]:
     verdicts = {name: Counter(row.verdict for row in leading_rows(rows) if row.benchmark == name)
                 for name in params.benchmarks}  # fmt: skip
     shown = [verdict for verdict in VERDICTS if any(verdict in found for found in verdicts.values())]
-    body = [make_row(registry.get(name).title, (found[v] for v in shown)) for name, found in verdicts.items() if found]
-    table = make_table("Published numbers by verdict", "Benchmark", shown, body)
+    body = []
+    for name, counts in verdicts.items():
+        if counts:
+            cells = [_count(counts[verdict], link_to_verdict(name, verdict)) for verdict in shown]
+            body.append(make_row(registry.get(name).title, cells))
+    columns = [Head(verdict, definition=Definition(f"{DEFINITIONS[verdict]}.", VERDICT.section)) for verdict in shown]
+    table = make_table("Published numbers by verdict", _BENCHMARK, columns, body)
     legend = [(verdict, STYLES[verdict], text) for verdict, text in DEFINITIONS.items()]
     return {"summary": summarise(rows, params), "table": table, "legend": legend}
+
+
+def _count(number: int, link: str) -> Cell:
+    """Return the cell of a number of published numbers, with the address of those that it counts."""
+    return Cell(f"{number:,}", link=link if number else "")
 
 
 def _verdict_table(
@@ -83,10 +113,11 @@ def _verdict_table(
 ) -> Table:
     has_notes = any(first.note for first, _ in lines)
     columns: list[str | Head] = [
+        "reason",
         "published",
         *map(parser_name, parsers),
         Head("ours minus published", note=parser_name(OFFICIAL)),
-        *("margin", "other rows matched", "our metric, variant, type", "reason"),
+        *("margin", "other rows matched", "our metric, variant, type"),
         *(["note"] if has_notes else []),
     ]
     body = []
@@ -94,11 +125,12 @@ def _verdict_table(
         by_parser = {row.parser: row for row in line}
         model = first.row if first.model is None else f"{first.row} (our {first.model})"
         cells: list[Cell | str] = [
+            first.reason,
             Cell(_printed(first), title=first.source),
             *(_ours(by_parser.get(parser)) for parser in parsers),
             *_difference(first),
             Cell(f"{first.metric}, {first.variant}, {first.category}", kind="plain"),
-            *(first.reason, *([first.note] if has_notes else [])),
+            *([first.note] if has_notes else []),
         ]
         body.append(make_row((first.table, model, first.column), cells))
     return make_table(f"Published numbers: {verdict}", ("Source", "Model", "Column"), columns, body)

@@ -22,9 +22,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -52,6 +51,9 @@ from known_unknowns.tables.parquet import is_of_earlier_version as is_of_earlier
 from known_unknowns.tables.parquet import read_columns as read_columns
 from known_unknowns.tables.parquet import write_cells as write_cells
 from known_unknowns.tables.parquet import write_table as write_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _METRIC_KEY = attrgetter("model", "benchmark", "variant", "seed", "sample", "parser", "category", "name")
 Row = TypeVar("Row")

@@ -113,6 +113,15 @@ def read_columns(
     raise DamagedError(f"not {what}: missing column(s): {', '.join(missing)}; delete it and run again", file=path)
 
 
+def is_truncated(path: str | Path) -> bool:
+    """Return whether a file lacks the end of a table, which says where its columns are. Its rows are not read."""
+    try:
+        pq.read_metadata(path)
+    except pa.ArrowException:
+        return True
+    return False
+
+
 def is_of_earlier_version(path: str | Path, schema: pa.Schema) -> bool:
     """Return whether a readable table lacks columns of its schema."""
     try:

@@ -30,7 +30,7 @@ from known_unknowns.records import Image, Option, Question
 from known_unknowns.variants.corrections import corrected
 
 if TYPE_CHECKING:
-    from known_unknowns.config import ResolvedVariant
+    from known_unknowns.records import ResolvedVariant
 
 
 OFFICIAL_NOISE_SEED = 3720

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from known_unknowns.records import Question
 
 if TYPE_CHECKING:
-    from known_unknowns.config import ResolvedVariant
+    from known_unknowns.records import ResolvedVariant
 
 FORMAT = 1
 

@@ -11,7 +11,8 @@ from known_unknowns.benchmark.variant import Variant
 from known_unknowns.errors import ConfigError, unknown_name
 
 if TYPE_CHECKING:
-    from known_unknowns.config import Params, ResolvedVariant
+    from known_unknowns.config import Params
+    from known_unknowns.records import ResolvedVariant
 
 _REMOVES_OPTIONS = "nota_only"
 """Function of variants in which an unparsed reply can be a choice: that of the removed option."""

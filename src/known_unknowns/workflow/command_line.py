@@ -7,6 +7,8 @@ import sys
 from collections.abc import Collection
 from pathlib import Path
 
+from known_unknowns.workflow.opening import program
+
 _FORCE_ALL = frozenset({"-F", "--forceall"})
 _FORCE = frozenset({"-R", "--forcerun"})
 _DRY = frozenset({"-n", "--dry-run", "--dryrun"})
@@ -25,7 +27,7 @@ def is_forced(rules: Collection[str]) -> bool:
 
 def forcing(rules: Collection[str]) -> str:
     """Return the command that makes the files of these rules again."""
-    return shlex.join(["snakemake", *sys.argv[1:], "--forcerun", *rules])
+    return shlex.join([program("snakemake"), *sys.argv[1:], "--forcerun", *rules])
 
 
 def constructions() -> list[str]:

@@ -16,7 +16,7 @@ from pydantic import ConfigDict, TypeAdapter
 from known_unknowns import config, protocols, scoring, variants
 from known_unknowns.benchmark import registry
 from known_unknowns.config import ImportedModel, Params, RespondentModel
-from known_unknowns.config.errors import as_config_error, raise_all
+from known_unknowns.config.errors import Mistakes, as_config_error, raise_all
 from known_unknowns.data.released_cells import with_cells
 from known_unknowns.entry_points import SECTIONS, of_group
 from known_unknowns.errors import ConfigError, unknown_name
@@ -31,21 +31,31 @@ def load(path: str | Path = "params.yaml", *, edition: str | None = None) -> Par
     Raises
     ------
     ConfigError
-        For all mistakes in keys and types at once, or else for all in names; each with the dotted path of its key.
+        For all mistakes in keys, types and names at once; each with the dotted path of its key.
     """
     return check(config.read(path, edition=edition))
 
 
 def check(raw: Any) -> Params:
-    """Check a configuration against its types, and its names against each other and the registries; see `load`.
+    """Check a configuration against its types, and its names against each other and the registries; see `load`."""
+    params, mistakes = sound_part(raw)
+    raise_all(mistakes.errors)
+    assert params is not None  # else there was a mistake
+    return params
+
+
+def sound_part(raw: Any) -> tuple[Params | None, Mistakes]:
+    """Return the configuration without its wrong keys, and all mistakes; see `load`.
 
     Imported models get the cells that fetched released files have.
     """
-    params = config.parse(raw)
-    raise_all([*config.unknown_names(params), *unknown_to_registries(params)])
-    if any(params.data(name).source == "released" for name in params.benchmarks):
-        return with_cells(params)
-    return params
+    params, mistakes = config.sound_part(raw)
+    if params is None:
+        return None, mistakes
+    mistakes.add([*config.unknown_names(params), *unknown_to_registries(params)])
+    if not mistakes.errors and any(params.data(name).source == "released" for name in params.benchmarks):
+        params = with_cells(params)
+    return params, mistakes
 
 
 def unknown_to_registries(params: Params) -> list[ConfigError]:

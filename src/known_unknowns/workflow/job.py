@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.config import Configuration, Params
 from known_unknowns.workflow.error_line import error_line
 from known_unknowns.workflow.rule_settings import of_job
 from known_unknowns.workflow.run_lock import join_run
@@ -44,12 +43,6 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
     finally:
         if lock is not None:
             lock.close()
-
-
-def configuration(settings: Mapping[str, Any]) -> Params:
-    """Return the configuration that a step of tables and pages is given: `Params.shown`, and further sections."""
-    further = {name: value for name, value in settings.items() if name in Configuration.model_fields}
-    return Params.of_sections(settings["configuration"] | further)
 
 
 def is_job(command: list[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 import sqlite3
@@ -12,8 +13,10 @@ from pathlib import Path
 
 from known_unknowns import json_files
 from known_unknowns.config import Params, without_password
+from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError
 from known_unknowns.run_command import run_command
+from known_unknowns.tables.parquet import is_truncated
 from known_unknowns.tracking.store import follow_artifacts
 from known_unknowns.workflow import end_products
 
@@ -24,14 +27,26 @@ _UI = "http://127.0.0.1:5000/"
 def report_page(params: Params) -> Path:
     """Return the first page of the report.
 
-    Raises DataError if there is no report, or a file of the results has changed since.
+    Raises DataError if there is no report, a file of the results has changed since, or a table of replies is truncated.
     """
     page = Path("results", params.edition, "report", "index.html")
     if not page.is_file():
         message = f"no run of this edition has finished here; start it with  {run_command(params.edition)}"
         raise DataError(message, file=page)
     end_products.check(page.parent.parent, params.edition)
+    _check_replies(params)
     return page
+
+
+def _check_replies(params: Params) -> None:
+    files = EditionFiles.of(params)
+    for model, benchmark in itertools.product(params.models, params.benchmarks):
+        table = files.replies(model, benchmark)
+        if table.is_file() and is_truncated(table):
+            again = f"make it again with  {run_command(params.edition, '--forcerun', table.as_posix())}"
+            if params.is_imported(model) and params.data(benchmark).source != "released":
+                again = "its replies were imported; import them again"
+            raise DataError(f"truncated, so that its replies cannot be read; {again}", file=table)
 
 
 def program(name: str) -> str:

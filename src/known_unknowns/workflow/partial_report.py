@@ -35,7 +35,7 @@ def write(params: Params) -> str:
     log = files.results / "logs" / "partial_report.log"
     edition = params.selected.model_copy(update={"models": complete, "published_models": False})
     of_complete = params.with_entries("editions", {params.edition: edition})
-    shown = job.configuration({"configuration": of_complete.shown()})  # as the jobs of these pages
+    shown = Params.of_sections(of_complete.shown())  # as the jobs of these pages
     with log.open("w", encoding="utf-8") as output, redirect_stdout(output), redirect_stderr(output):
         try:
             _write_pages(shown, files, out, missing)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.interface import Contents
@@ -19,34 +20,53 @@ from known_unknowns.benchmark.variant import IMAGE, REFUSAL
 from known_unknowns.config import FolderData, Params, TransformersModel, locked_commits
 from known_unknowns.config.errors import raise_all
 from known_unknowns.data import folder
+from known_unknowns.engines._weights import weights_sha256, wrong_pin
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.files import write_text
 from known_unknowns.inference import bound_protocols
+from known_unknowns.model_runs.lazy_engine import has_finished
 from known_unknowns.variants import corrections
 from known_unknowns.variants.of_benchmark import variant_of
+from known_unknowns.workflow import configuration
 from known_unknowns.workflow.code_digest import code_of
 from known_unknowns.workflow.run_settings import started_run
 
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _FOLDER_PIN = re.compile(r"[0-9a-f]{64}|unpinned")
 _HUB = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?")
 _ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
 _CACHE = Path(".snakemake")
 
 
-def checked(params: Params) -> tuple[Params, list[str]]:
-    """Return the configuration as it is run, and notes on the user's own data.
+def checked(raw: Any, *, weights: bool = False) -> tuple[Params, list[str]]:
+    """Check a configuration and what its run needs; return it as it is run, and notes on the user's data.
+
+    Parameters
+    ----------
+    raw : mapping
+        What `known_unknowns.config.read` returns.
+    weights : bool
+        Whether the weights in local folders are compared with their pins, which reads them whole.
 
     Raises
     ------
     ConfigError
-        For all problems at once, each with the dotted path of its key.
+        For all mistakes at once, each with the dotted path of its key.
     """
     if problem := brace_problem(Path.cwd()):
         raise ConfigError(problem)
-    found = dict(_contents(params))
-    errors = [error for error in found.values() if isinstance(error, ConfigError)]
-    raise_all([*errors, *_of_models(params), *_of_corrections(params)])
-    return fitted(params, {name: each for name, each in found.items() if isinstance(each, Contents)})
+    params, mistakes = configuration.sound_part(raw)
+    contents: dict[str, Contents] = {}
+    if params is not None and params.edition in params.file.editions:
+        for name, found in _contents(params):
+            if isinstance(found, ConfigError):
+                mistakes.add([found])
+            else:
+                contents[name] = found
+        mistakes.add([*_of_models(params, weights=weights), *_of_corrections(params)])
+    raise_all(mistakes.errors)
+    assert params is not None  # else there was a mistake
+    return fitted(params, contents)
 
 
 def brace_problem(place: Path) -> str:
@@ -58,8 +78,8 @@ def brace_problem(place: Path) -> str:
 
 def _of_corrections(params: Params) -> Iterator[ConfigError]:
     """Files of corrections that cannot be read, or that are of another benchmark."""
-    for benchmark in params.benchmarks:
-        for variant in params.variants(benchmark):
+    for benchmark in _known(params.benchmarks, params.file.benchmarks):
+        for variant in _known(params.variants(benchmark), params.file.variants):
             for file in corrections.files(params.variant(variant)):
                 path = f"variants.{variant}.corrections"
                 try:
@@ -70,6 +90,11 @@ def _of_corrections(params: Params) -> Iterator[ConfigError]:
                 if found.benchmark != benchmark:
                     message = f"{file} corrects {found.benchmark}, but {benchmark} lists the variant"
                     yield ConfigError(message, path=path)
+
+
+def _known(names: Iterable[str], section: Container[str]) -> list[str]:
+    """Return the names that a section defines. The others are mistakes, which are reported elsewhere."""
+    return [name for name in names if name in section]
 
 
 def as_run(params: Params) -> Params:
@@ -152,8 +177,8 @@ def _lacking(params: Params, benchmark: str, variant: str, has: Mapping[str, boo
 
 def _contents(params: Params) -> Iterator[tuple[str, Contents | ConfigError]]:
     """Yield what the user's data of each benchmark contain, or why they cannot be used."""
-    for name in params.benchmarks:
-        entry = params.data(name)
+    for name in _known(_known(params.benchmarks, params.file.benchmarks), registry.names()):
+        entry = params.benchmark(name).data.get(params.data_name)
         if not isinstance(entry, FolderData):
             continue
         path = f"benchmarks.{name}.data.{params.data_name}"
@@ -183,15 +208,27 @@ def _cached(name: str, entry: FolderData) -> Contents:
     return found
 
 
-def _of_models(params: Params) -> Iterator[ConfigError]:
-    """Yield what is missing of the edition's local models.
+def _of_models(params: Params, *, weights: bool) -> Iterator[ConfigError]:
+    """Yield what is missing of the edition's local models, and wrong pins of ``weights``.
 
-    A model with a journal is not checked: all of its replies may be there, and then it is not loaded.
+    A model with a journal needs no files: all of its replies may be there, and then it is not loaded.
     """
-    for name in params.models:
-        entry = params.model(name)
-        if isinstance(entry, TransformersModel) and not any(Path("journal", name).glob("*.jsonl")):
+    for name in _known(params.models, params.file.models):
+        entry, journals = params.model(name), Path("journal", name)
+        if not isinstance(entry, TransformersModel):
+            continue
+        if not any(journals.glob("*.jsonl")):
             yield from _of_local_model(f"models.{name}", entry)
+        if weights and not has_finished(entry, journals):
+            yield from _of_weights(f"models.{name}", entry)
+
+
+def _of_weights(path: str, entry: TransformersModel) -> Iterator[ConfigError]:
+    folder = Path(entry.source).expanduser()
+    if not _SHA256.fullmatch(entry.revision) or not any(folder.glob("*.safetensors")):
+        return
+    if problem := wrong_pin(folder, weights_sha256(folder), entry.revision):
+        yield ConfigError(problem, path=f"{path}.revision")
 
 
 def _of_local_model(path: str, entry: TransformersModel) -> Iterator[ConfigError]:

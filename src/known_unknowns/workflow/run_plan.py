@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from known_unknowns import tables
 from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, TransformersModel, locked_commits
 from known_unknowns.data import hub
-from known_unknowns.data.questions import vary
+from known_unknowns.data.variant_tables import vary
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.engines import memory_needs, prices
 from known_unknowns.errors import DataError

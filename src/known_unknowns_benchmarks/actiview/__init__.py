@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from known_unknowns.benchmark.headline import RECOGNISED, HeadlineNumber
 from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
+from known_unknowns.records import Definition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from known_unknowns.progress import Advance
     from known_unknowns.records import Question, Turn
 
+_README = "src/known_unknowns_benchmarks/actiview/README.md"
+
 
 class ActiView(Benchmark):
     """ActiView: see README.md."""
@@ -31,11 +34,55 @@ class ActiView(Benchmark):
     title = "ActiView"
     short = "AV"
     headline = (
-        HeadlineNumber("zooming", "zooming accuracy", variants=("zooming",), short="zoom"),
-        HeadlineNumber("shifting", "shifting accuracy", variants=("shifting_r",), short="shift"),
-        HeadlineNumber("mixed", "mixed accuracy", variants=("mixed",)),
-        HeadlineNumber("average", "mean accuracy of zooming and shifting", variants=("average",), short="mean"),
-        HeadlineNumber("full_image", "accuracy on the full image (control)", variants=("full_image",), short="full"),
+        HeadlineNumber(
+            "zooming",
+            "zooming accuracy",
+            variants=("zooming",),
+            short="zoom",
+            definition=Definition(
+                "Accuracy where the model sees the full image at a low resolution and selects views to see in detail.",
+                f"{_README}#protocols",
+            ),
+        ),
+        HeadlineNumber(
+            "shifting",
+            "shifting accuracy",
+            variants=("shifting_r",),
+            short="shift",
+            definition=Definition(
+                "Accuracy where the model starts with one view of the image and asks for further ones.",
+                f"{_README}#protocols",
+            ),
+        ),
+        HeadlineNumber(
+            "mixed",
+            "mixed accuracy",
+            variants=("mixed",),
+            definition=Definition(
+                "Accuracy where the model zooms into views of the full image, and keeps or replaces them.",
+                f"{_README}#protocols",
+            ),
+        ),
+        HeadlineNumber(
+            "average",
+            "mean accuracy of zooming and shifting",
+            variants=("average",),
+            short="mean",
+            definition=Definition(
+                "Mean of the accuracies of zooming and of the four kinds of shifting.",
+                f"{_README}#metrics",
+            ),
+        ),
+        HeadlineNumber(
+            "full_image",
+            "accuracy on the full image (control)",
+            variants=("full_image",),
+            short="full",
+            definition=Definition(
+                "Accuracy where the model sees the full image at a low resolution and no view.",
+                f"{_README}#protocols",
+            ),
+        ),
         RECOGNISED[0],  # no question offers a refusal, so that a reply can only abstain
     )
     published_protocols = {

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from known_unknowns.benchmark.headline import ACCURACY, HeadlineNumber
 from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
+from known_unknowns.records import Definition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
     from known_unknowns.records import Question
 
 
+def _dual(setting: str) -> Definition:
+    return Definition(
+        f"Share of the pairs of a standard and an unsolvable question that are both right in every order of options, "
+        f"in the {setting} setting.",
+        "src/known_unknowns_benchmarks/mm_upd/README.md#circular-evaluation",
+    )
+
+
 class MMUPD(Benchmark):
     """MM-UPD: see README.md."""
 
@@ -28,10 +37,29 @@ class MMUPD(Benchmark):
     title = "MM-UPD"
     short = "UPD"
     headline = (
-        HeadlineNumber("dual_base", "dual accuracy, base", "circular_dual", ("mm_upd_base",), short="base"),
-        HeadlineNumber("dual_option", "dual accuracy, option", "circular_dual", ("original",), short="opt"),
         HeadlineNumber(
-            "dual_instruction", "dual accuracy, instruction", "circular_dual", ("mm_upd_instruction",), short="inst"
+            "dual_base",
+            "dual accuracy, base",
+            "circular_dual",
+            ("mm_upd_base",),
+            short="base",
+            definition=_dual("base"),
+        ),
+        HeadlineNumber(
+            "dual_option",
+            "dual accuracy, option",
+            "circular_dual",
+            ("original",),
+            short="opt",
+            definition=_dual("option"),
+        ),
+        HeadlineNumber(
+            "dual_instruction",
+            "dual accuracy, instruction",
+            "circular_dual",
+            ("mm_upd_instruction",),
+            short="inst",
+            definition=_dual("instruction"),
         ),
         ACCURACY,
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from known_unknowns.benchmark.headline import ACCURACY, AREA, DUAL, DUAL_OF_ALL, RECOGNISED, REFUSED, HeadlineNumber
 from known_unknowns.benchmark.interface import Benchmark, PublishedProtocol
+from known_unknowns.records import Definition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from known_unknowns.progress import Advance
     from known_unknowns.records import Question
 
+_README = "src/known_unknowns_benchmarks/mmsap/README.md"
+
 
 class MMSAP(Benchmark):
     """MM-SAP: see README.md."""
@@ -31,7 +34,16 @@ class MMSAP(Benchmark):
     headline = (
         DUAL,
         DUAL_OF_ALL,
-        HeadlineNumber("score_sa", "self-awareness score", "score_sa", short="SA"),
+        HeadlineNumber(
+            "score_sa",
+            "self-awareness score",
+            "score_sa",
+            short="SA",
+            definition=Definition(
+                "Share of the questions that are answered correctly, or refused and unknown to the model (Equation 4).",
+                f"{_README}#metrics",
+            ),
+        ),
         ACCURACY,
         REFUSED,
         *RECOGNISED,

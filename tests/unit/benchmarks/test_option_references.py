@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from known_unknowns import tables, variants
 from known_unknowns.benchmark.checks import option_findings
 from known_unknowns.benchmark.option_references import ALL_OTHERS, SOME_OTHERS, references
-from known_unknowns.data.questions import vary
+from known_unknowns.data.variant_tables import vary
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.annotations import apply_variant
 from known_unknowns.records import Option

@@ -104,6 +104,22 @@ def test_a_former_name_answers_with_the_present_one(former, present):
 
 
 @pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ([], "the workflow is run in a project by `snakemake`; `known-unknowns init FOLDER` creates one"),
+        (["Snakefile"], "the workflow is run by `snakemake`"),
+        (["Snakefile", "Makefile"], "the workflow is run by `make run`"),
+    ],
+)
+def test_run_is_a_command_of_another_program(files, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in files:
+        Path(name).touch()
+    _, code, text = invoke("run", "--edition", "full")
+    assert (code, text) == (2, f"run: {says}")
+
+
+@pytest.mark.parametrize(
     ("command", "says"), [("journal check", "no journals below"), ("data pin --results", "Nothing was")]
 )
 def test_a_command_without_anything_to_do_says_so(command, says, tmp_path, monkeypatch):

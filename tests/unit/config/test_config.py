@@ -130,9 +130,54 @@ def mistakes(raw):
     return sorted(line.strip().split(": ")[0] for line in lines)
 
 
-def test_all_wrong_types_are_reported_at_once():
-    raw = changed((("models", "pocket", "batch_size"), "many"), (("statistics",), {}), (("parsers",), ["robsut"]))
-    assert mistakes(raw) == ["models.pocket.batch_size", "statistics.confidence"]
+def test_wrong_types_hide_no_mistakes_in_names():
+    raw = changed(
+        (("models", "pocket", "batch_size"), "many"),
+        (("statistics",), {}),
+        (("editions", "pocket", "limit"), -5),
+        (("editions", "pocket", "models"), ["orakle"]),
+        (("construction", "pocket", "generators", "sceens"), {}),
+        (("parsers",), ["robsut"]),
+    )
+    assert mistakes(raw) == [
+        "construction.pocket.generators.sceens",
+        "editions.pocket.limit",
+        "editions.pocket.models[0]",
+        "models.pocket.batch_size",
+        "parsers[0]",
+        "statistics.confidence",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "paths"),
+    [
+        (("models", "oracle"), {"engine": "respondent"}, ["models.oracle.behaviour"]),
+        (("editions", "pocket"), {"models": ["oracle"], "seeds": [0]}, ["editions.pocket.benchmarks"]),
+        (("editions", "pocket", "models"), ["oracle", {}, "orakle"], ["editions.pocket.models[1]"]),
+        (("benchmarks", "humblebench", "variants"), "noise", ["benchmarks.humblebench.variants"]),
+        (("benchmarks", "multiple_choice", "data", "mine"), {}, ["benchmarks.multiple_choice.data.mine.source"]),
+        (("variants", "noise"), [], ["variants.noise"]),
+        (("protocols", "single_turn"), 3, ["protocols.single_turn"]),
+        (("models", "pocket", "decoding"), {"temperature": "hot"}, ["models.pocket.decoding.temperature"]),
+    ],
+)
+def test_what_follows_from_a_wrong_type_is_no_further_mistake(path, value, paths):
+    """Nothing is unknown that a wrong entry defines. The mistake in the list of parsers is listed with it."""
+    assert mistakes(changed((path, value), (("parsers",), ["robsut", "robust"]))) == sorted([*paths, "parsers[0]"])
+
+
+def test_a_wrong_temperature_is_not_taken_for_greedy_decoding():
+    """Samples of a greedy model are a mistake; whether this one is greedy is not known."""
+    raw = changed(
+        (("models", "pocket", "decoding"), {"temperature": "hot"}),
+        (("editions", "pocket", "models"), ["pocket"]),
+        (("editions", "pocket", "samples"), 5),
+    )
+    with pytest.raises(ConfigError) as raised:
+        configuration.check(raw)
+    assert str(raised.value).startswith("models.pocket.decoding.temperature: 'hot' is not valid")
+    assert "\n" not in str(raised.value)
 
 
 def test_all_unknown_names_are_reported_at_once():

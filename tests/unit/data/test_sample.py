@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from known_unknowns import tables
-from known_unknowns.data.questions import vary
 from known_unknowns.data.sample import sample
+from known_unknowns.data.variant_tables import vary
 from known_unknowns.errors import DataError
 from known_unknowns.records import Question
 from tests.factories import question, variant_entry

@@ -224,7 +224,7 @@ def test_questions_of_the_project_are_found_by_the_name_of_the_edition(folder, t
         ({"benchmark": "multiple_choice"}, "data: multiple_choice has no rendered questions"),
         (
             {"data": "full"},
-            "data: .*snakemake --config edition=full -- data/full/questions/humblebench/questions.parquet",
+            "data: .*`snakemake data/full/questions/humblebench/questions.parquet --config edition=full`",
         ),
     ],
 )

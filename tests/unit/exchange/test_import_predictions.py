@@ -148,7 +148,7 @@ def test_replies_of_inference_are_not_overwritten(tmp_path):
 
 
 def test_questions_must_exist_and_all_be_answered(tmp_path):
-    with pytest.raises(DataError, match="make them with snakemake"):
+    with pytest.raises(DataError, match="make them with  make run EDITION=pocket ARGS=results/pocket/variants"):
         import_predictions(
             params(), "theirs", "humblebench", [plain(tmp_path, SAID)], variant="original", root=tmp_path
         )

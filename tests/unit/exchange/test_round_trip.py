@@ -22,7 +22,7 @@ from known_unknowns.exchange.results import STATISTICS, default_parsers
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.metrics.answers import read
 from known_unknowns.metrics.measure import metrics_of
-from known_unknowns.records import AnsweredTurn, Cell, Metric, Question, Reply
+from known_unknowns.records import AnsweredTurn, Cell, Metric, Question, Reply, ResolvedVariant
 from known_unknowns.scoring.table import parse
 from known_unknowns.variants.of_benchmark import variant_of, variants_of
 from tests.cells import write_questions, write_replies
@@ -116,7 +116,7 @@ class Run:
 
 def run(data: Path, folder: Path, benchmark: str, variant: str, *, messy: bool) -> Run:
     rng = random.Random(f"{benchmark} {variant} {messy}")
-    entry = PARAMS.every_variant.get(variant) or config.ResolvedVariant(function=variant)
+    entry = PARAMS.every_variant.get(variant) or ResolvedVariant.of(function=variant)
     known = variants_of(benchmark)
     originals = published(benchmark, data)
     left_out = variants.left_out(entry, originals, known=known)

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from known_unknowns.config import load
-from known_unknowns.data.questions import normalise, vary
+from known_unknowns.data.questions import normalise
+from known_unknowns.data.variant_tables import vary
 from tests import scripts
 from tests.factories import published_row, write_published
 from tests.paths import ROOT

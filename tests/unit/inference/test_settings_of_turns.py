@@ -7,9 +7,8 @@ import pytest
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.kept_part import kept_part
 from known_unknowns.benchmark.protocol import arrange
-from known_unknowns.config import ResolvedProtocol
 from known_unknowns.inference.bound_protocols import bound, ignored_prompt, protocols_of
-from known_unknowns.records import AnsweredTurn, Image, Question, Reply, Turn
+from known_unknowns.records import AnsweredTurn, Image, Question, Reply, ResolvedProtocol, Turn
 from known_unknowns.scoring import parsers_with
 from tests.factories import model_entry, question
 
@@ -25,7 +24,7 @@ def turns(asked: Question, protocol: str, *replies: str, **settings) -> list[Tur
     """The turns of a protocol, answered by these replies."""
     benchmark = registry.get(asked.benchmark)
     parsers = ["official", "robust"]
-    dialogue = bound(benchmark, ResolvedProtocol(name=protocol), parsers=parsers, model=model(**settings))(asked)
+    dialogue = bound(benchmark, ResolvedProtocol.of(name=protocol), parsers=parsers, model=model(**settings))(asked)
     found = [next(dialogue)]
     for reply in replies:
         try:
@@ -105,7 +104,7 @@ def test_only_the_official_parser_reads_what_is_kept():
 def test_what_is_kept_decides_whether_a_refusal_is_asked_again():
     """HumbleBench's parser alone: it takes the first letter of the whole reply, and E of what is kept."""
     asked, reply = question(), "A is wrong. The answer is E"
-    benchmark, protocol = registry.get("humblebench"), ResolvedProtocol(name="forced_choice")
+    benchmark, protocol = registry.get("humblebench"), ResolvedProtocol.of(name="forced_choice")
     counts = {}
     for settings in ({}, {"kept": "answer is(.*)"}):
         dialogue = bound(benchmark, protocol, parsers=["official"], model=model(**settings))(asked)

@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from known_unknowns.config import Params, load
-from known_unknowns.data.questions import normalise, vary
+from known_unknowns.data.questions import normalise
+from known_unknowns.data.variant_tables import vary
 from known_unknowns.errors import ConfigError
 from tests.asked_and_measured import infer
 from tests.factories import data_entry

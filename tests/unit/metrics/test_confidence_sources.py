@@ -14,7 +14,7 @@ import pytest
 from known_unknowns import tables
 from known_unknowns.benchmark.protocol import FORCED
 from known_unknowns.config import RespondentModel
-from known_unknowns.data.questions import vary
+from known_unknowns.data.variant_tables import vary
 from known_unknowns.engines.respondents import Respondent
 from known_unknowns.metrics.answers import cells_of, complete, confidences
 from known_unknowns.metrics.confidence_sources import confidence_table, metrics_of_sources

@@ -13,7 +13,7 @@ from scipy import stats
 
 from known_unknowns import tables
 from known_unknowns.config import Params
-from known_unknowns.data.questions import vary
+from known_unknowns.data.variant_tables import vary
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import AnsweredTurn, Cell, Metric, Question, Repeat, Reply, Turn, repeats_name
 from known_unknowns.scoring.table import parse

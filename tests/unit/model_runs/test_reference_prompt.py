@@ -10,7 +10,8 @@ import yaml
 
 from known_unknowns import json_files
 from known_unknowns.config import load
-from known_unknowns.data.questions import normalise, vary
+from known_unknowns.data.questions import normalise
+from known_unknowns.data.variant_tables import vary
 from known_unknowns.engines import reference_prompt
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.journal import Journal

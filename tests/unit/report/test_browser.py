@@ -240,6 +240,27 @@ def check_latex(text: str) -> None:
     assert not re.search(r"(?<!\\)[%$#_^~]", re.sub(r"\\label\{[^}]*\}", "", plain))
 
 
+def test_a_link_to_a_verdict_unfolds_its_numbers(browser: Browser, folder: Path) -> None:
+    browser.open(f"{(folder / OWN).as_uri()}#humblebench-verdict-not-run")
+    assert browser.evaluate("[...document.querySelectorAll('details[open]')].map(e => e.id)") == [
+        "humblebench-verdict-not-run"
+    ]
+    browser.open(folder / OWN)
+    link = "document.querySelector('#humblebench-published a[href=\"#humblebench-verdict-not-run\"]')"
+    assert "not run" in browser.evaluate(f"{link}.textContent")
+    browser.evaluate(f"{link}.click()")
+    browser.wait_for("document.getElementById('humblebench-verdict-not-run').open")
+    assert browser.errors == []
+
+
+def test_a_heading_says_its_definition(browser: Browser, folder: Path) -> None:
+    """The button that sorts has it as its description."""
+    browser.open(folder / "index.html")
+    buttons = "[...document.querySelectorAll('thead .sort')]"
+    title = browser.evaluate(f"{buttons}.find(b => b.textContent === 'Accuracy').title")
+    assert title == "Share of the questions whose reply is right. (docs/metrics.md#metrics-and-outcomes)"
+
+
 def test_figures_are_saved_as_svg_and_png(browser: Browser, folder: Path) -> None:
     browser.open(folder / "index.html")
     for label, ending, start in (("SVG", "svg", b"<svg"), ("PNG", "png", b"\x89PNG")):

@@ -100,7 +100,8 @@ def test_verdicts_are_grouped_under_the_official_parser() -> None:
     groups = {group.verdict: group for group in comparison(rows, ["official", "robust"])}
     assert {verdict: group.count for verdict, group in groups.items()} == {"parser": 1, "not run": 7}
     (row,) = groups["parser"].table.rows
-    assert [cell.text for cell in row.cells[:3]] == ["72.20", "72.2", "90.0"]
+    assert [cell.text for cell in row.cells[1:4]] == ["72.20", "72.2", "90.0"]
+    assert groups["parser"].table.columns[0].text == "reason" and row.cells[0].text
     assert [head.text for head in row.heads] == ["Table 3", "Qwen2.5-VL (our m)", "Overall"]
 
 
@@ -110,3 +111,13 @@ def test_the_table_of_verdicts_has_no_column_of_zeros() -> None:
     verdicts = {row.verdict for row in rows}
     assert {head.text for head in found["table"].columns} == verdicts and len(verdicts) < 8
     assert all(cell.text != "0" for row in found["table"].rows for cell in row.cells)
+
+
+def test_a_number_of_verdicts_links_to_the_published_numbers_that_it_counts() -> None:
+    rows = compare_cells(load("humblebench"), [METRIC], published_rows={"m": "Qwen2.5-VL"}, parsers=["robust"])
+    table = verdict_tables.summary(rows, params())["table"]
+    (row,) = table.rows
+    anchors = {group.verdict: group.anchor for group in comparison(rows, ["robust"])}
+    links = {head.text: cell.link for head, cell in zip(table.columns, row.cells, strict=True)}
+    assert links == {verdict: f"benchmark-humblebench.html#humblebench-{a}" for verdict, a in anchors.items()}
+    assert anchors["not run"] == "verdict-not-run"

@@ -192,6 +192,23 @@ def test_a_model_with_many_unusable_replies_has_no_rank_no_test_and_no_sentence(
     assert with_unusable(overview(), pocket=0.2).ranked[0] == "pocket"
 
 
+def test_a_benchmark_that_is_missing_for_a_model_has_a_reason() -> None:
+    """The oracle was measured, and has no pair. The first benchmark has no pair with an unusable model."""
+    compared = overview(pair("pocket", "pocket-never-refuses", 0.5, 0.001))
+    assert side_by_side.missing([compared]) == [("HumbleBench", "oracle", "no other model answered the same questions")]
+    reasons = {each.model: each.reason for each in side_by_side.missing([with_unusable(compared, pocket=0.3)])}
+    assert reasons["pocket"] == "30.0% of 200 replies are unusable (60 unparsed), more than 20%"
+    alone = overview(models=("pocket", "oracle"))
+    reasons = {each.model: each.reason for each in side_by_side.missing([compared, alone])}
+    assert reasons["pocket-never-refuses"] == "nothing was measured"
+
+
+def test_the_pairs_say_what_their_number_counts() -> None:
+    several = replace(pair("pocket", "pocket-never-refuses", 0.5, 0.001), seeds=5)
+    (row,) = side_by_side.best_pairs([overview(several)]).rows
+    assert row.cells[-1].text == "200 answerable questions × 5 seeds"
+
+
 def test_no_model_is_ranked_if_all_have_many_unusable_replies() -> None:
     (none,) = sentences(with_unusable(overview(), pocket=1.0, pocket_never_refuses=0.5))
     assert "No model is ranked" in none

@@ -6,12 +6,16 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from xml.etree import ElementTree
 
 import pytest
 
 from known_unknowns import tables
+from known_unknowns.benchmark import registry
 from known_unknowns.errors import DataError
+from known_unknowns.metrics import confidence, consistency, dual, proportions, selective
+from known_unknowns.metrics.summary import definition_of
 from known_unknowns.records import OVERALL
 from known_unknowns.report import section as report_section
 from known_unknowns.report import shell
@@ -19,7 +23,7 @@ from known_unknowns.report.page import build
 from tests.factories import params_from
 
 from .conftest import write
-from .fake_run import FakeRun, make, params
+from .fake_run import REPOSITORY, FakeRun, make, params
 from .pages import Page, check, drawn_text
 
 FIGURES = ("humblebench_vs_e", "humblebench_vs_gn", "letters", "humblebench_overview")
@@ -60,6 +64,40 @@ def test_questions_that_nobody_released_are_not_called_released(
 def test_every_page_is_sound(pages: dict[str, Page]) -> None:
     for page in pages.values():
         check(page, FILES)
+
+
+def test_every_heading_of_the_first_page_has_its_definition(pages: dict[str, Page]) -> None:
+    """As its title: a sentence, and the section of the documentation that says more. The page lists them too."""
+    page = pages["index.html"]
+    heads = [e for e in page.all("th") if e.attributes.get("scope") == "col"]
+    names = [e for e in page.all("abbr") if "thead" in e.within]
+    assert len(names) == len(heads) and {"Model", "Rank", "Unusable", "Of it refused"} <= {e.text for e in names}
+    titles = {e.text: e.attributes["title"] for e in names}
+    for name, title in titles.items():
+        sentence, section = re.fullmatch(r"(.+\.) \((.+)\)", title).groups()
+        assert section in sections(section.partition("#")[0]), name
+        assert name == "Model" or sentence in words(page["definitions"].text), name
+    assert titles["Dual accuracy of answerable questions"].endswith("(docs/metrics.md#dual-accuracy)")
+
+
+@pytest.mark.parametrize("benchmark", registry.names())
+def test_the_definitions_of_headline_numbers_name_sections_of_the_documentation(benchmark: str) -> None:
+    for number in registry.get(benchmark).headline:
+        definition = definition_of(number)
+        assert definition is not None and definition.section in sections(definition.section.partition("#")[0])
+
+
+@pytest.mark.parametrize("module", [proportions, dual, consistency, selective, confidence])
+def test_the_definitions_of_metrics_name_sections_of_their_documentation(module: ModuleType) -> None:
+    for name, definition in module.DEFINITIONS.items():
+        assert definition.section in sections("docs/metrics.md"), name
+
+
+def sections(file: str) -> set[str]:
+    """A file of the documentation and its sections, as links to them are written."""
+    headings = re.findall(r"^#+ (.+)$", (REPOSITORY / file).read_text(encoding="utf-8"), flags=re.M)
+    anchors = (re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings)
+    return {file, *(f"{file}#{anchor}" for anchor in anchors)}
 
 
 @pytest.mark.usefixtures("no_figures")
@@ -125,11 +163,15 @@ def test_fewer_variants_make_a_smaller_report(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_figures")
 def test_one_parser_and_several_seeds(tmp_path: Path) -> None:
     run = make(tmp_path, questions=15, variants_kept=["original", "shuffled_options"], seeds=2)
-    run.params = params_from(run.params.file.plain() | {"parsers": ["official"]})
+    raw = run.params.file.plain() | {"parsers": ["official"]}
+    raw["benchmarks"]["humblebench"]["seeds"] = {"original": [0]}
+    run.params = params_from(raw)
     pages = write(run)
     assert "humblebench-parsers" not in {e.attributes.get("id") for e in pages["parsers.html"].elements}
     assert "robust" not in pages[OWN]["humblebench-headline"].text
     assert "official parser" in words(pages["index.html"].all("caption")[0].text)
+    seeds = "1 seed for HumbleBench; 2 seeds for HumbleBench (shuffled options)."
+    assert seeds in words(pages["index.html"]["about"].text)
 
 
 @pytest.mark.usefixtures("no_figures")

@@ -111,8 +111,11 @@ def test_disagreement_of_parsers_counted_by_hand(tmp_path: Path) -> None:
     )  # fmt: skip
     found = disagreement(run, tmp_path)
     assert [column.note for column in found.table.columns] == ["n = 4"] * 3
-    cells = [[cell.text + cell.interval for cell in row.cells] for row in found.table.rows]
-    assert cells == [["50.0(2)", "0.0(0)", "50.0(2)"], ["50.0(2)", "–", "–"]]
+    cells = [[", ".join(filter(None, (c.text, c.interval))) for c in row.cells] for row in found.table.rows]
+    assert cells == [
+        ["50.0, 2 of 4 replies", "0.0, 0 of 4 replies", "50.0, 2 of 4 replies"],
+        ["50.0, 2 of 4 replies", "–", "–"],
+    ]
     assert found.agreed == ("same",)
 
 

@@ -12,11 +12,10 @@ import yaml
 from known_unknowns import engines
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.protocol import ANSWER, CONFIDENCE, FORCED, LIKELIHOOD
-from known_unknowns.config import ResolvedProtocol
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
-from known_unknowns.records import AnsweredTurn, Cell, Continuation, Question, Reply, Turn
+from known_unknowns.records import AnsweredTurn, Cell, Continuation, Question, Reply, ResolvedProtocol, Turn
 from known_unknowns.scoring.confidence import letters, option_text, verbalised
 from known_unknowns.scoring.dialogues import score_turn
 from known_unknowns.tables.confidence_sources import SOURCES
@@ -31,7 +30,7 @@ def said(text: str, **changes) -> AnsweredTurn:
 
 
 def protocol(name: str = "single_turn", sources=BOTH, benchmark: str = "humblebench"):
-    return bound(registry.get(benchmark), ResolvedProtocol(name=name), parsers=PARSER_NAMES, confidence=sources)
+    return bound(registry.get(benchmark), ResolvedProtocol.of(name=name), parsers=PARSER_NAMES, confidence=sources)
 
 
 def test_the_parser_agrees_with_a_person_on_all_but_three_of_64_replies():

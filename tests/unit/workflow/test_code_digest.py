@@ -15,7 +15,7 @@ from known_unknowns_pocket.editions import HUMBLEBENCH
 ENTRIES = {
     "questions": ["known_unknowns.data.questions"],
     "check": ["known_unknowns.data.check"],
-    "vary": ["known_unknowns.data.questions", "known_unknowns.variants"],
+    "vary": ["known_unknowns.data.variant_tables", "known_unknowns.variants"],
     "infer": ["known_unknowns.model_runs.model_run"],
     "release": ["known_unknowns.exchange.released"],
     "parse": ["known_unknowns.scoring.table"],

@@ -83,6 +83,13 @@ def test_the_lines_list_the_running_jobs():
     assert (len(lines), lines[-1]) == (10, "submitted and not started: 1")
 
 
+@pytest.mark.parametrize(
+    ("lines", "seconds", "pause"), [(1, 4, 2), (9, 4, 9), (9, 300, 30), (9, 86400, 60), (64, 4, 64)]
+)
+def test_a_pipe_has_at_most_a_line_a_second(lines, seconds, pause):
+    assert Run({"infer": 100}, start=10.0).pause(lines, 10.0 + seconds) == pause
+
+
 def test_a_submitted_job_starts_when_it_writes_its_log(tmp_path, make_handler):
     log = tmp_path / "infer.log"
     log.write_text("questions answered: 9 of 10 (90%), 1 per second, 1 s left\n")  # by the attempt that was ended
@@ -137,13 +144,13 @@ def test_a_failed_job_shows_what_the_cluster_says(tmp_path, capsys, make_handler
 
 @pytest.mark.slow
 def test_a_pipe_has_lines_also_from_inside_a_job(tmp_path: Path) -> None:
-    """The job ends when its progress has been printed."""
+    """The job ends when its progress has been printed. FORCE_COLOR makes no terminal of a pipe."""
     (tmp_path / "Snakefile").write_text(SNAKEFILE)
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "SNAKEMAKE"))}
     with subprocess.Popen(
         [str(Path(sys.executable).parent / "snakemake"), "--cores", "1", "--logger", "known-unknowns"],
         cwd=tmp_path,
-        env=kept,
+        env=kept | {"FORCE_COLOR": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -12,6 +12,8 @@ import pytest
 
 from known_unknowns.config import Tracking
 from known_unknowns.errors import DataError
+from known_unknowns.records import Cell
+from known_unknowns.tables import write_replies
 from known_unknowns.tracking.store import open_store
 from known_unknowns.workflow.opening import open_in_browser, places, report_page
 from tests.factories import params_from
@@ -74,6 +76,20 @@ def test_a_damaged_database_is_named(root):
     (root / "mlflow.db").write_text("no database")
     with pytest.raises(DataError, match=r"mlflow\.db: .*file is not a database"):
         printed()
+
+
+@pytest.mark.parametrize("left", [0, 100, -1])
+def test_a_truncated_table_of_replies_is_named(root, left):
+    """The command is typed in tests/workflow/test_open.py."""
+    chosen = params()
+    table = Path("results/pocket/replies", chosen.models[0], chosen.benchmarks[0], "replies.parquet")
+    write_replies(table, {Cell("original", 0): []})
+    assert report_page(chosen).is_file()
+    table.write_bytes(table.read_bytes()[:left])
+    with pytest.raises(DataError) as error:
+        report_page(chosen)
+    again = f"snakemake --forcerun {table} --config edition=pocket"
+    assert str(error.value) == f"{table}: truncated, so that its replies cannot be read; make it again with  {again}"
 
 
 @pytest.mark.parametrize("display", [True, False])

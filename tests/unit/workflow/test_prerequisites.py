@@ -31,21 +31,25 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def configured(models=None, **data):
+def raw_configuration(models=None, **data):
     raw = yaml.safe_load(yaml.safe_dump(RAW)) | {"edition": "mine"}
     raw["models"] |= models or {}
     raw["editions"]["mine"]["models"] = ["oracle", *(models or {})]
     raw["benchmarks"]["multiple_choice"]["data"]["mine"] |= data
-    return configuration.check(raw)
+    return raw
+
+
+def configured(models=None, **data):
+    return configuration.check(raw_configuration(models, **data))
 
 
 def model(**changes):
     return {"engine": "transformers", "source": "weights", "revision": SHA, "dtype": "float32"} | changes
 
 
-def problems(params):
+def problems(raw, **options):
     with pytest.raises(ConfigError) as caught:
-        prerequisites.checked(params)
+        prerequisites.checked(raw, **options)
     return str(caught.value)
 
 
@@ -64,7 +68,7 @@ def test_all_problems_are_reported_at_once_with_their_keys(project):
         "whole": model(),
         "hosted": model(source="owner/name", revision="main"),
     }
-    text = problems(configured(models))
+    text = problems(raw_configuration(models))
     lines = text.splitlines()
     assert lines[0] == "6 mistakes:"
     expected = {
@@ -80,11 +84,41 @@ def test_all_problems_are_reported_at_once_with_their_keys(project):
         assert message in line
 
 
+def test_a_problem_of_the_run_is_listed_with_mistakes_of_types_and_names(project):
+    raw = raw_configuration({"m": model(source="nowhere")})
+    raw["statistics"]["confidence"] = "high"
+    raw["parsers"] = ["robsut"]
+    paths = [line.strip().partition(": ")[0] for line in problems(raw).splitlines()[1:]]
+    data = "benchmarks.multiple_choice.data.mine.path"
+    assert paths == ["statistics.confidence", "parsers[0]", data, "models.m.source"]
+
+
+def test_another_pin_than_that_of_the_weights(project):
+    """`sha256sum` of the three bytes "abc" is the example in FIPS 180-2, appendix B.1."""
+    right = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    own_folder(project / "my_data", [row(0)])
+    (project / "weights").mkdir()
+    (project / "weights/model.safetensors").write_bytes(b"abc")
+    for pin in (right, "unpinned"):
+        prerequisites.checked(raw_configuration({"m": model(revision=pin)}), weights=True)
+    wrong = raw_configuration({"m": model()})
+    prerequisites.checked(wrong)
+    text = problems(wrong, weights=True)
+    assert text.startswith("models.m.revision: the weights in weights are not the pinned ones") and right in text
+    # A journal of another pin is no reason to leave it out.
+    (project / "journal/m").mkdir(parents=True)
+    (project / "journal/m/multiple_choice.jsonl").write_text("")
+    assert problems(wrong, weights=True) == text
+    (project / "params.yaml").write_text(yaml.safe_dump(wrong))
+    done = CliRunner().invoke(cli.app, ["check", "params"])
+    assert isinstance(done.exception, ConfigError) and str(done.exception) == text
+
+
 def test_a_model_with_a_journal_needs_no_weights(project):
     own_folder(project / "my_data", [row(0)])
     (project / "journal/absent").mkdir(parents=True)
     (project / "journal/absent/multiple_choice.jsonl").write_text("")
-    prerequisites.checked(configured({"absent": model(source="nowhere")}))
+    prerequisites.checked(raw_configuration({"absent": model(source="nowhere")}))
 
 
 @pytest.mark.parametrize(
@@ -99,12 +133,12 @@ def test_a_folder_that_cannot_be_used(path, message, project):
     (project / "file.csv").write_text("")
     (project / "empty").mkdir()
     (project / "data").mkdir()
-    assert message in problems(configured(path=path))
+    assert message in problems(raw_configuration(path=path))
 
 
 def test_mistakes_in_the_data_are_reported_before_the_run(project):
     own_folder(project / "my_data", [row(0), row(1, answer="Z")])
-    text = problems(configured())
+    text = problems(raw_configuration())
     assert text.startswith("benchmarks.multiple_choice.data.mine: ")
     assert "questions.csv, row 3: column answer: 'Z' is none of the options" in text
 
@@ -137,12 +171,12 @@ def test_a_benchmark_without_a_variant_left_is_a_mistake():
 def test_unchanged_data_are_read_once(project, monkeypatch):
     (project / ".snakemake").mkdir()
     own = own_folder(project / "my_data", [row(0)])
-    first = prerequisites.checked(configured())
+    first = prerequisites.checked(raw_configuration())
     with monkeypatch.context() as patch:
         patch.setattr(loader, "read_drafts", lambda *arguments: pytest.fail("the files were read again"))
-        assert prerequisites.checked(configured()) == first
+        assert prerequisites.checked(raw_configuration()) == first
     own_folder(own, [row(0), row(1)])
-    assert "2 of 2 questions" in prerequisites.checked(configured())[1][0]
+    assert "2 of 2 questions" in prerequisites.checked(raw_configuration())[1][0]
 
 
 def test_check_params_says_what_the_data_contain(project):
@@ -202,12 +236,11 @@ def test_corrections_are_read_before_the_run(project):
     raw = yaml.safe_load(yaml.safe_dump(RAW)) | {"edition": "pocket"}
     raw["variants"]["corrected"] = {"corrections": "c.json"}
     raw["editions"]["pocket"] |= {"benchmarks": ["mmsap"], "models": ["oracle"], "variants": {"mmsap": ["corrected"]}}
-    params = configuration.check(raw)
-    assert "variants.corrected.corrections: c.json: No such file or directory; write it with" in problems(params)
+    assert "variants.corrected.corrections: c.json: No such file or directory; write it with" in problems(raw)
     (project / "c.json").write_text('{"format": 1, "benchmark": "actiview", "corrections": []}')
-    assert "c.json corrects actiview, but mmsap lists the variant" in problems(params)
+    assert "c.json corrects actiview, but mmsap lists the variant" in problems(raw)
     (project / "c.json").write_text('{"format": 1, "benchmark": "mmsap", "corrections": []}')
-    assert prerequisites.checked(params)[1] == []
+    assert prerequisites.checked(raw)[1] == []
 
 
 @pytest.mark.parametrize("name", ["a{b}c", "}/below"])
@@ -217,7 +250,7 @@ def test_a_brace_in_a_path_is_no_wildcard(project, monkeypatch, name):
     assert not list(project.iterdir())
     (project / name).mkdir(parents=True)
     monkeypatch.chdir(project / name)
-    assert "has a brace in its name" in problems(configured())
+    assert "has a brace in its name" in problems(raw_configuration())
     monkeypatch.chdir(project)
     (project / "weights/sub{x}").mkdir(parents=True)
-    assert "models.m.source: weights/sub{x} has a brace in its name" in problems(configured({"m": model()}))
+    assert "models.m.source: weights/sub{x} has a brace in its name" in problems(raw_configuration({"m": model()}))

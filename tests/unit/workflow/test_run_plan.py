@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 
 from known_unknowns import cli
 from known_unknowns.config import Params
-from known_unknowns.data.questions import normalise, vary
+from known_unknowns.data.questions import normalise
+from known_unknowns.data.variant_tables import vary
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.shards import replies_of

@@ -31,6 +31,11 @@ document.addEventListener("DOMContentLoaded", () => {
     return `${pair.difference > 0 ? a : b} is better`;
   }
 
+  function questions(pair, dual) {
+    const noun = `${dual ? "answerable " : ""}question${pair.n === 1 ? "" : "s"}`;
+    return `${pair.n} ${noun}${pair.seeds > 1 ? ` \u00d7 ${pair.seeds} seeds` : ""}`;
+  }
+
   function cell(value, bounds, title) {
     const made = element("td", { class: "number stacked", title }, element("span", { class: "value" }, value));
     if (bounds) made.append(" ", element("span", { class: "interval bounds" }, bounds));
@@ -52,7 +57,7 @@ document.addEventListener("DOMContentLoaded", () => {
       cell(percent(pair.accuracy_a)), cell(percent(pair.accuracy_b)),
       cell(probability(pair.p_holm), "", `corrected for ${pair.pairs} pair${pair.pairs === 1 ? "" : "s"}`),
       cell(percent(pair.detectable)),
-      cell(pair.seeds > 1 ? `${pair.n} \u00d7 ${pair.seeds} seeds` : String(pair.n)),
+      cell(questions(pair, parts.length > 1)),
       element("td", {}, ...links));
   }
 
@@ -70,6 +75,9 @@ document.addEventListener("DOMContentLoaded", () => {
       : !rows.length ? "These models are not compared: they were not asked the same questions, or too many replies are unusable."
       : `Of ${rows.length} comparisons, ${names[0]} is better in ${counts.better}, ${names[1]} in ${counts.worse}; `
         + `in ${rows.length - counts.better - counts.worse} they cannot be distinguished.`;
+    const missing = a === b ? [] : data.missing.filter(([, model]) => names.includes(model));
+    document.getElementById("missing-of-pair").replaceChildren(...missing.map(([benchmark, model, reason]) =>
+      element("li", {}, `${benchmark} is missing for ${model}: ${reason}.`)));
     const table = element("table", { class: "data" },
       element("caption", {}, `${names[0]} and ${names[1]} on the same questions, in percent`),
       element("thead", {}, element("tr", {}, ...["Benchmark", "Variant", ...heads].map((head) =>

@@ -43,12 +43,21 @@
       const index = target ? panels.findIndex((panel) => panel.contains(target)) : -1;
       if (index < 0) return;
       select(index);
+      buttons[index].scrollIntoView({ block: "nearest", inline: "nearest" });
       if (target === panels[index]) list.scrollIntoView({ block: "nearest" });
       else target.scrollIntoView();
     }
     select(0);
     follow();
     window.addEventListener("hashchange", follow);
+  }
+
+  // A link to a folded part of the page unfolds it.
+  function unfold() {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target || !target.matches("details")) return;
+    target.open = true;
+    target.scrollIntoView();
   }
 
   function tools(figure) {
@@ -88,6 +97,8 @@
   document.addEventListener("DOMContentLoaded", () => {
     document.querySelectorAll("[data-tabs]").forEach(tabs);
     document.querySelectorAll("figure[id]").forEach(tools);
+    unfold();
+    window.addEventListener("hashchange", unfold);
     document.querySelectorAll("code.hash").forEach(copier);
     document.querySelector(".pages [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   });

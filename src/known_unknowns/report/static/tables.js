@@ -71,7 +71,7 @@ window.KnownUnknowns = (() => {
       this.heads.forEach((head, index) => {
         const name = head.querySelector(".name");
         if (!name) return;
-        const button = element("button", { type: "button", class: "sort", onclick: () => this.sort(index) });
+        const button = element("button", { type: "button", class: "sort", title: name.title || undefined, onclick: () => this.sort(index) });
         name.replaceWith(button);
         button.append(name);
       });

@@ -6,11 +6,10 @@ import pytest
 
 from known_unknowns.benchmark import registry
 from known_unknowns.benchmark.protocol import ANSWER, VIEW
-from known_unknowns.config import ResolvedProtocol
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.protocols import check_arguments
-from known_unknowns.records import AnsweredTurn, Reply
+from known_unknowns.records import AnsweredTurn, Reply, ResolvedProtocol
 from known_unknowns.scoring.dialogues import combine_views, score_turn
 from known_unknowns_benchmarks.actiview import views
 from known_unknowns_benchmarks.actiview.protocols import PROTOCOLS
@@ -285,14 +284,14 @@ def test_settings_and_image_support_are_bound():
     one_image, described = (
         model_entry("respondent", behaviour="oracle", images=images) for images in ("concatenated", "captioned")
     )
-    one = bound_to(ResolvedProtocol(name="shifting", level="E"), model=one_image)(question())
+    one = bound_to(ResolvedProtocol.of(name="shifting", level="E"), model=one_image)(question())
     next(one)
     assert len(one.send(Reply("yes")).images) == 1
-    turn = next(bound_to(ResolvedProtocol(name="shifting", level="E", max_new_tokens=9))(question()))
+    turn = next(bound_to(ResolvedProtocol.of(name="shifting", level="E", max_new_tokens=9))(question()))
     assert (turn.images, turn.max_new_tokens) == ((question().images[3],), 9)
-    full = next(bound_to(ResolvedProtocol(name="full_image"), model=described)(question()))
+    full = next(bound_to(ResolvedProtocol.of(name="full_image"), model=described)(question()))
     assert full.step == "answer"  # it shows only one
-    own = bound_to(ResolvedProtocol(name="zooming", images="many"), model=one_image, parsers=[])(question())
+    own = bound_to(ResolvedProtocol.of(name="zooming", images="many"), model=one_image, parsers=[])(question())
     next(own)
     assert len(own.send(Reply("1,2")).images) == 3  # the protocol's own leads
 
@@ -300,10 +299,10 @@ def test_settings_and_image_support_are_bound():
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        (ResolvedProtocol(name="zoming"), r"'zoming' is not known; did you mean 'zooming'"),
-        (ResolvedProtocol(name="full_image", level="E"), "the protocol 'full_image' takes no argument 'level'"),
-        (ResolvedProtocol(name="shifting", question="x"), "the protocol 'shifting' takes no argument 'question'"),
-        (ResolvedProtocol(name="shifting", level="E", split=9), "levels are published for 4 views, not for 9"),
+        (ResolvedProtocol.of(name="zoming"), r"'zoming' is not known; did you mean 'zooming'"),
+        (ResolvedProtocol.of(name="full_image", level="E"), "the protocol 'full_image' takes no argument 'level'"),
+        (ResolvedProtocol.of(name="shifting", question="x"), "the protocol 'shifting' takes no argument 'question'"),
+        (ResolvedProtocol.of(name="shifting", level="E", split=9), "levels are published for 4 views, not for 9"),
     ],
 )
 def test_an_invalid_entry_is_an_error(entry, message):

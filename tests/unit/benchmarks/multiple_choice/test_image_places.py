@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from known_unknowns import variants
-from known_unknowns.config import ResolvedProtocol
 from known_unknowns.data.check import check
-from known_unknowns.data.questions import normalise, vary
+from known_unknowns.data.questions import normalise
+from known_unknowns.data.variant_tables import vary
 from known_unknowns.inference.bound_protocols import bound
-from known_unknowns.records import AnsweredTurn, Image, Question, Reply
+from known_unknowns.records import AnsweredTurn, Image, Question, Reply, ResolvedProtocol
 from known_unknowns.scoring.robust import robust
 from known_unknowns.tables import read_questions
 from tests.factories import asked_by, data_entry, png, variant_entry
@@ -153,7 +153,7 @@ def test_an_image_that_was_removed_is_not_what_a_reply_calls_image_2(tmp_path):
 @pytest.mark.parametrize(("marks", "steps"), [(NOTATIONS["mmmu"], []), (["", "Red", "Green", "Blue"], ["likelihood"])])
 def test_the_likelihood_of_an_image_is_not_asked(marks, steps, tmp_path):
     (question,) = load(own(tmp_path / "own", row(marks)), tmp_path / "out")
-    protocol = ResolvedProtocol(name="single_turn")
+    protocol = ResolvedProtocol.of(name="single_turn")
     dialogue = bound(BENCHMARK, protocol, parsers=["official"], confidence=["option_text"])(question)
     next(dialogue)
     asked = []

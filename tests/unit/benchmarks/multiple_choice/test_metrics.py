@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.data.questions import vary
+from known_unknowns.data.variant_tables import vary
 from known_unknowns.errors import DataError
 from known_unknowns.metrics.selective import aurc
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Cell, Option, Question, Reply, Score

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from known_unknowns import cli, tables
 from known_unknowns.benchmark.images import ImageStore
-from known_unknowns.data.questions import vary
+from known_unknowns.data.variant_tables import vary
 from known_unknowns.edition_files import EditionFiles
 from known_unknowns.errors import DataError
 from known_unknowns.images import decode, open_image, recipe_image
