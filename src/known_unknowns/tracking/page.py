@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from known_unknowns.config import Params
 
 _NOTE_LENGTH = 4900  # MLflow accepts 5000 characters
-_WIDTHS = (100, 115, 115)
-"""Widths in pixels of the columns of a number and the bounds of its interval, whose heads have up to 13 characters."""
+_WIDTH = 115
+"""Width of a column in pixels. Its head has up to 13 characters; a column of MLflow's own width shows 11."""
 _REPORT = "[report](http://127.0.0.1:8000/index.html) (while the first command of `known-unknowns open` serves it)"
 
 
@@ -32,8 +32,8 @@ def describe(store: Store, params: Params, models: Sequence[RunContents]) -> str
 
     The UI selects tabs, filters and columns by its address only. The view is stored as the UI stores one that is
     shared (menu, "Share"), so that a short address selects it. Its columns are the primary number of each benchmark
-    with its interval; without their order, the UI would sort them by their names. A window of 1280 pixels shows those
-    of two benchmarks. The models are sorted by the primary number of the first one.
+    with its interval; without their order, the UI would sort them by their names. A window of 1280 pixels shows five
+    of them. The models are sorted by the primary number of the first benchmark.
     """
     edition = params.edition
     where = f"tags.edition = '{edition}' and tags.level = 'model' and tags.superseded = 'false'"
@@ -44,14 +44,13 @@ def describe(store: Store, params: Params, models: Sequence[RunContents]) -> str
     columns = {column.head: column for model in rows for column in model.columns}
     primary = [column for column in columns.values() if column.is_primary]
     measured = {name for model in rows for name in model.metrics}
-    widths: dict[str, int] = {}
-    for column in primary:
-        shown = dict(zip(column.names, _WIDTHS, strict=True))
-        widths |= {f"metrics.`{name}`": width for name, width in shown.items() if name in measured}
+    intervals = [f"metrics.`{name}`" for column in primary for name in column.names if name in measured]
+    others = [f"metrics.`{column.head}`" for column in columns.values() if not column.is_primary]
+    order = [*intervals, *others]
     first = primary[0] if primary else Column("", "", None)
     view: dict[str, Any] = {"searchFilter": where, "orderByKey": f"metrics.`{first.head}`"}
     view |= {"orderByAsc": first.lower_is_better, "runsExpanded": {}}
-    view |= {"selectedColumns": list(widths), "columnOrder": list(widths), "columnWidths": widths}
+    view |= {"selectedColumns": intervals, "columnOrder": order, "columnWidths": dict.fromkeys(order, _WIDTH)}
     key = f"models-{edition}"
     page = f"#/experiments/{store.experiment_id}/runs?workflowType=machine_learning&viewStateShareKey={key}"
     rows.sort(key=lambda model: model.metrics.get(first.head, 0.0), reverse=not first.lower_is_better)
