@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from tests.servers.endpoint import Endpoint
 from tests.workflow import asked
@@ -35,26 +33,6 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project.change_params(lambda params: params["models"]["uniform"].update(shards=2))
     project.commit("a small configuration")
     return project
-
-
-@pytest.fixture(scope="session")
-def made_once(
-    tmp_path_factory: pytest.TempPathFactory, worker_id: str
-) -> Callable[[str, Callable[[Path], None]], Path]:
-    """A function that makes a folder of a name, for what takes long: the processes of pytest-xdist share one."""
-    base = tmp_path_factory.getbasetemp()
-
-    def folder_of(name: str, make: Callable[[Path], None]) -> Path:
-        folder = (base if worker_id == "master" else base.parent) / name
-        with FileLock(f"{folder}.lock"):
-            if not (folder / "made").is_file():
-                shutil.rmtree(folder, ignore_errors=True)
-                folder.mkdir()
-                make(folder)
-                (folder / "made").touch()
-        return folder
-
-    return folder_of
 
 
 @pytest.fixture(scope="session")

@@ -12,9 +12,12 @@ import runpy
 import signal
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from multiprocessing import get_context
 from pathlib import Path
 from subprocess import TimeoutExpired
+
+from tests.workflow.forked_scripts import forked_scripts
 
 MODULES = {"snakemake": "snakemake", "known-unknowns": "known_unknowns"}
 """Programs, and the module that each runs."""
@@ -49,7 +52,8 @@ def _run(command: list[str], folder: Path, environment: dict[str, str], printed:
     sys.path[:0] = environment["PYTHONPATH"].split(os.pathsep)
     sys.argv = command
     try:
-        runpy.run_module(MODULES[command[0]], run_name="__main__")
+        with forked_scripts() if command[0] == "snakemake" else nullcontext():
+            runpy.run_module(MODULES[command[0]], run_name="__main__")
     finally:
         atexit._run_exitfuncs()  # multiprocessing leaves them out
         sys.stdout.flush()

@@ -32,7 +32,10 @@ class Project:
 
     @classmethod
     def copy_of_tree(cls, root: Path, environment: Mapping[str, str] | None = None) -> Project:
-        """Copy the files that Git tracks or does not ignore, and commit them to a new repository."""
+        """Copy the files that Git tracks or does not ignore, and commit them to a new repository.
+
+        The compiled package is copied as well: else the first program in each copy compiles it again.
+        """
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             cwd=ROOT,
@@ -44,6 +47,10 @@ class Project:
             if name and not name.startswith(_LEFT_OUT) and (ROOT / name).is_file():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, root / name, follow_symlinks=False)
+        for compiled in (ROOT / "src").rglob("*.pyc"):
+            copied = root / compiled.relative_to(ROOT)
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(compiled, copied)
         project = cls(root, environment or {})
         project.run("git", "init", "--quiet")
         project.run("git", "config", "user.name", "Tester")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -65,13 +66,22 @@ def content(root: Path) -> dict[str, Any]:
     return found
 
 
-def fresh_content(project: Project, root: Path) -> dict[str, Any]:
-    """The values of the same run in a folder without results."""
-    fresh = project.twin(root)
-    for folder in (".snakemake", "data", "results", "journal"):
-        shutil.rmtree(fresh.root / folder)
-    fresh.snakemake(METRICS, CHECKS)
-    return content(fresh.root)
+@pytest.fixture(scope="module")
+def fresh_content(
+    measured: Project, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Callable[[dict[str, Any]], None]], dict[str, Any]]:
+    """A function that gives the values of a run after a change in a folder without results. Each is made once."""
+
+    @cache
+    def content_after(change: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+        fresh = measured.twin(tmp_path_factory.mktemp("fresh") / "project")
+        fresh.change_params(change)
+        for folder in (".snakemake", "data", "results", "journal"):
+            shutil.rmtree(fresh.root / folder)
+        fresh.snakemake(METRICS, CHECKS)
+        return content(fresh.root)
+
+    return content_after
 
 
 def lose_records(project: Project) -> None:
@@ -90,7 +100,7 @@ def newly_asked(project: Project) -> int:
     ids=["noise_seed with records", "noise_seed", "confidence"],
 )
 def test_a_run_of_another_target_does_not_give_its_settings_to_older_results(
-    measured: Project, tmp_path: Path, change: Callable, asks: bool, records: bool
+    measured: Project, fresh_content: Callable, tmp_path: Path, change: Callable, asks: bool, records: bool
 ) -> None:
     project = measured.twin(tmp_path / "project")
     project.change_params(change)
@@ -106,7 +116,7 @@ def test_a_run_of_another_target_does_not_give_its_settings_to_older_results(
         command = shlex.split(said.partition(COMMAND)[2].splitlines()[0])
         assert command[command.index("--forcerun") :] == ["--forcerun", "fetch", "questions", "check"]
         project.run(*command)
-    assert content(project.root) == fresh_content(project, tmp_path / "fresh") != before
+    assert content(project.root) == fresh_content(change) != before
     assert ((project.root / JOURNAL).read_bytes() != journal) == asks
     assert not (project.root / WHOLE).exists()
     assert DONE in project.snakemake(METRICS, CHECKS)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,11 +37,16 @@ def read(run: FakeRun) -> dict[str, Page]:
 
 
 @pytest.fixture(scope="session")
-def run(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
-    """A run of seven models under five variants, with its report written."""
-    variants = ("original", "nota_only", "noise", "text_only", "blank")
-    made = make(tmp_path_factory.mktemp("run"), questions=60, variants_kept=variants)
-    write(made)
+def run(made_once: Callable[[str, Callable[[Path], None]], Path]) -> FakeRun:
+    """A run of seven models under five variants, with its report written. It must not be changed."""
+
+    def make_run(folder: Path) -> None:
+        variants = ("original", "nota_only", "noise", "text_only", "blank")
+        made = make(folder / "run", questions=60, variants_kept=variants)
+        write(made)
+        (folder / "run.pickle").write_bytes(pickle.dumps(made))
+
+    made: FakeRun = pickle.loads((made_once("report", make_run) / "run.pickle").read_bytes())
     return made
 
 
