@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers.endpoint import Endpoint
-from tests.workflow import asked
+from tests.workflow import asked, forked
 from tests.workflow.project import RESPONDENTS, Project, reduce
 
 VARIANTS = ["original", "nota_only", "noise"]
@@ -70,6 +70,7 @@ def reproduced(made_once: Callable[[str, Callable[[Path], None]], Path]) -> Proj
         models = ["oracle", "always_a", "pocket"]
         project.change_params(partial(reduce, models=models, variants=["original", "noise"], images=2, tracking=False))
         project.commit("a small configuration")
+        forked.write_snakemake(project.root / ".venv/bin/snakemake")  # which the stage finds first
         project.run("dvc", "repro")
 
     return Project(made_once("reproduced", make) / "project")

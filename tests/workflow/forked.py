@@ -17,6 +17,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from subprocess import TimeoutExpired
 
+from tests.paths import ROOT
 from tests.workflow.forked_scripts import forked_scripts
 
 MODULES = {"snakemake": "snakemake", "known-unknowns": "known_unknowns"}
@@ -26,6 +27,28 @@ LIBRARIES = [
     *("scipy.stats", "pandas", "pyarrow.compute", "pyarrow.parquet", "pydantic", "typer", "httpx2", "PIL.ImageDraw"),
     *("rich.markdown", "rich.progress", "tqdm", "anyio", "h11", "pytest"),
 ]
+
+SNAKEMAKE = f"""#!{sys.executable}
+import runpy, sys
+from importlib import import_module
+
+sys.path.append({str(ROOT)!r})
+from tests.workflow.forked import LIBRARIES
+from tests.paths import ROOT
+from tests.workflow.forked_scripts import forked_scripts
+
+for name in LIBRARIES:
+    import_module(name)
+with forked_scripts():
+    runpy.run_module("snakemake", run_name="__main__")
+"""
+
+
+def write_snakemake(path: Path) -> None:
+    """Write a program that is Snakemake with forked scripts, for a command that cannot be forked itself."""
+    path.parent.mkdir(parents=True)
+    path.write_text(SNAKEMAKE, encoding="utf-8")
+    path.chmod(0o755)
 
 
 def run(command: list[str], folder: Path, environment: Mapping[str, str], *, printed: Path, timeout: float) -> int:

@@ -15,6 +15,7 @@ import pytest
 
 from tests.browser import CHROMIUM, Browser
 from tests.paths import ROOT
+from tests.workflow import forked
 from tests.workflow.project import Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -113,6 +114,7 @@ def test_two_people_share_a_finished_run(pinned, tmp_path):
 
 def test_a_clone_without_data_makes_them(pinned, tmp_path):
     clone = clone_of(pinned, tmp_path / "clone")
+    forked.write_snakemake(clone.root / ".venv/bin/snakemake")
     dvc(clone, "repro")
     assert all((clone.root / "results/pocket" / name).is_file() for name in RESULTS)
     clone.run("known-unknowns", "data", "pin", "--results")  # `make record`
