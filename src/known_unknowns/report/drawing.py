@@ -28,6 +28,8 @@ _LETTER = 0.6
 """The widest mean width of a title's letters, of the size of its font."""
 _SIZE = re.compile(r'<svg [^>]*?width="(\d+)" height="(\d+)"')
 _PADDING = {"left": 26, "right": 34, "top": 5, "bottom": 5}  # px: the installed font may be wider than the measured one
+_EMPTY = re.compile(r'<g class="[^"]*" role="graphics-symbol"[^>]*/>')
+"""A layer without marks, which Vega gives the role of an image and no name."""
 _DESCRIBED = re.compile(r'<(\w+) aria-label="([^"]*)" role="graphics-symbol" aria-roledescription="[^"]*"([^>]*?)(/?)>')
 _FONT = "Arial, Helvetica, Liberation Sans, Roboto, sans-serif"  # of the same widths as the font that is measured
 
@@ -126,7 +128,7 @@ def _render(specification: Mapping[str, Any]) -> str:
 
     version = ".".join(alt.SCHEMA_VERSION.split(".")[:2])
     svg = vl_convert.vegalite_to_svg(dict(specification), vl_version=version)
-    return _DESCRIBED.sub(_with_title, svg)
+    return _DESCRIBED.sub(_with_title, _EMPTY.sub("", svg))
 
 
 def _titled(svg: str, title: str, caveat: str) -> str:
