@@ -324,13 +324,12 @@ def dots(
     colour = alt.Color("colour:N", scale=None)
     ours, theirs, drawn = (alt.Chart().transform_filter(test) for test in (_IS_OURS, _IS_PUBLISHED, _IS_LEVEL))
     bars, points = ours.mark_rule(strokeWidth=1.6, opacity=0.6, aria=False), ours.mark_point(filled=True, size=45)
+    circles = theirs.mark_point(size=20, strokeWidth=1.2)
     layers = [
         bars.encode(x=low, x2="high:Q", y=of_line, color=colour),
         points.encode(x=value, y=of_line, color=colour, opacity=alt.value(1), description="hover:N"),
+        circles.encode(x=value, y=of_line, color=colour, description="hover:N"),
     ]
-    if any(dot.kind == PUBLISHED for dot in found):  # a layer without marks would be an image without a text
-        circles = theirs.mark_point(size=20, strokeWidth=1.2)
-        layers.append(circles.encode(x=value, y=of_line, color=colour, description="hover:N"))
     if lines:
         levels = [{"kind": _LEVEL, "level": name, "value": at} for name, at in lines.items()]
         values += [{**level, "facet": heading} for level in levels for heading in headings.values()]
