@@ -12,6 +12,7 @@ from colorsys import hls_to_rgb
 from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
+from math import ceil
 from textwrap import wrap
 from typing import Any
 
@@ -26,7 +27,7 @@ VALIDATE = False
 _MODELS = ("#2a78c8", "#d9722e", "#22936b", "#bf4f88", "#8461cf", "#a98500", "#1399ad", "#d24848")
 _LETTER = 0.6
 """The widest mean width of a title's letters, of the size of its font."""
-_SIZE = re.compile(r'<svg [^>]*?width="(\d+)" height="(\d+)"')
+_SIZE = re.compile(r'<svg [^>]*?width="([\d.]+)" height="([\d.]+)"')
 _PADDING = {"left": 26, "right": 34, "top": 5, "bottom": 5}  # px: the installed font may be wider than the measured one
 _EMPTY = re.compile(r'<g class="[^"]*" role="graphics-symbol"[^>]*/>')
 """A layer without marks, which Vega gives the role of an image and no name."""
@@ -135,7 +136,7 @@ def _titled(svg: str, title: str, caveat: str) -> str:
     """Return a drawing as a file: on white, below its title and the caveat."""
     size = _SIZE.search(svg)
     assert size is not None, "vl-convert writes the size of each drawing"
-    width, height = map(int, size.groups())
+    width, height = (ceil(float(side)) for side in size.groups())
     lines, top = [], _PADDING["top"]
     for text, pixels, style in ((title, 15, f'font-weight="bold" fill="{INK}"'), (caveat, 11, f'fill="{MUTED}"')):
         for line in wrap(text, int((width - 2 * _PADDING["left"]) / (pixels * _LETTER))):

@@ -200,3 +200,17 @@ def test_a_grid_has_the_number_of_every_model_in_every_column() -> None:
 def test_an_axis_ends_at_tens_around_the_values(values: list[float], ends: tuple[float, float]) -> None:
     axis = Axis.around("right (%)", values)
     assert (axis.low, axis.high) == ends
+
+
+@pytest.mark.parametrize("width", [400, 400.5])
+def test_the_file_of_a_figure_has_the_drawing_below_its_title(width):
+    """Steps of fractions of a pixel give drawings of such a size."""
+    import altair as alt
+
+    chart = alt.Chart(alt.Data(values=[{"x": 1}])).mark_point().encode(x="x:Q").properties(width=width, height=50)
+    svg = drawn(chart)
+    whole, inner = re.findall(r'<svg [^>]*?width="([\d.]+)" height="([\d.]+)"', svg)
+    top = float(re.search(r'<svg y="(\d+)"', svg)[1])
+    assert names(svg)[:2] == ["A title", "Rendered questions, not the published ones."]
+    assert float(inner[0]) <= float(whole[0]) < float(inner[0]) + 1
+    assert top > 0 and float(inner[1]) + top <= float(whole[1]) < float(inner[1]) + top + 1
