@@ -240,7 +240,9 @@ def _colour(found: Sequence[Point], models: Sequence[str], width: int) -> Any:
         symbolType="circle",
         symbolOpacity=1,
     )
-    return alt.Color("name:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())), legend=legend)
+    return alt.Color(
+        "name:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())), legend=legend if shown else None
+    )
 
 
 def _shape(field: str, names: Sequence[str], shapes: Sequence[str], **style: Any) -> Any:

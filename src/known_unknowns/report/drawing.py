@@ -135,7 +135,7 @@ def _render(specification: Mapping[str, Any]) -> str:
 def _titled(svg: str, title: str, caveat: str) -> str:
     """Return a drawing as a file: on white, below its title and the caveat."""
     size = _SIZE.search(svg)
-    assert size is not None, "vl-convert writes the size of each drawing"
+    assert size is not None, "the drawing has no finite size"
     width, height = (ceil(float(side)) for side in size.groups())
     lines, top = [], _PADDING["top"]
     for text, pixels, style in ((title, 15, f'font-weight="bold" fill="{INK}"'), (caveat, 11, f'fill="{MUTED}"')):

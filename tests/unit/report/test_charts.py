@@ -214,3 +214,9 @@ def test_the_file_of_a_figure_has_the_drawing_below_its_title(width):
     assert names(svg)[:2] == ["A title", "Rendered questions, not the published ones."]
     assert float(inner[0]) <= float(whole[0]) < float(inner[0]) + 1
     assert top > 0 and float(inner[1]) + top <= float(whole[1]) < float(inner[1]) + top + 1
+
+
+def test_points_of_baselines_alone_have_a_finite_size():
+    """A legend without entries gave the drawing the size of the largest number."""
+    svg = drawn(charts.points([point("oracle", 98, 98, kind=SCRIPTED)], Axis("x", 0, 100), Axis("y", 0, 100), []))
+    assert "oracle" in names(svg) and "e+308" not in svg
