@@ -91,7 +91,7 @@ def test_a_run_in_a_pipe_reports_its_progress(finished):
     _, printed = finished
     done = [int(share) for share in re.findall(r"^\d+ of \d+ jobs \((\d+)%\) after ", printed, re.MULTILINE)]
     assert done == sorted(done) and done[-1] == 100
-    assert len(done) >= 10  # one at every tenth, and one a minute
+    assert len(done) >= 3  # in pauses that grow from a second for each line to a minute; the run takes seconds
     assert re.search(r"\nDuration   \d+ (s|min \d+ s)\n*$", printed)
 
 
