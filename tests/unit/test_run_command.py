@@ -42,7 +42,7 @@ def test_the_command_is_that_of_the_folder(folder, arguments, made, plain):
             text=True,
             check=True,
             # Under `make test`, make would take this for a part of its own run, and print the folder.
-            env={name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))},
+            env={name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "ARGS"))},
         )
         assert printed.stdout == f"{['EDITION', *edition, *arguments[1:]]}\n"
     else:

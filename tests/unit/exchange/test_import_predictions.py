@@ -204,7 +204,7 @@ def test_a_table_of_questions_made_with_another_limit_is_refused(tmp_path):
     table.parent.mkdir(parents=True)
     tables.write_questions(table, [*asked, *more])
     with pytest.raises(
-        DataError, match=r"has 10 questions, and with no limit the edition pocket asks 12: .* snakemake"
+        DataError, match=r"has 10 questions, and with no limit the edition pocket asks 12: .* make run EDITION=pocket"
     ):
         import_predictions(params(), "theirs", "humblebench", [file], variant="original", root=tmp_path)
     assert not (tmp_path / "results/pocket/replies").exists()

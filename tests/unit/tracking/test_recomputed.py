@@ -245,7 +245,7 @@ def test_mlflow_has_the_numbers_of_the_raw_replies(
 @pytest.fixture(scope="module")
 def page(run: FakeRun) -> str:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(drawing, "_render", lambda specification: "<svg></svg>")
+        patch.setattr(drawing, "_render", lambda specification: '<svg width="300" height="200"></svg>')
         folders = {"results": run.results, "data": run.data, "comparison": run.comparison, "pairs": run.pairs}
         build(run.params, run.metrics, out=run.page, root=fake_run.REPOSITORY, **folders)
     return run.page.read_text(encoding="utf-8").replace("\u00a0", " ")  # a space that no line breaks at
