@@ -255,7 +255,7 @@ def table(page: str, caption: str) -> tuple[dict[str, str], dict[str, dict[str, 
     """The notes of a table's columns, and its cells by model and column: the value, and n and denominator if given."""
     (text,) = re.findall(rf"<table[^>]*>\s*<caption>{caption}.*?</table>", page, re.DOTALL)
     head, *rows = re.findall("<tr.*?</tr>", text, re.DOTALL)
-    columns = re.findall('<span class="name">(.*?)</span>', head)[1:]
+    columns = re.findall('<(?:span|abbr) class="name"[^>]*>(.*?)</', head)[1:]
     notes = [" ".join(re.findall('<span class="note">(.*?)</span>', cell)) for cell in head.split("</th>")[1:-1]]
     cells = {}
     for row in rows:
