@@ -13,6 +13,7 @@ rule question_browser:
         digests="<results>/digests/question_browser.sha256",
     log:
         "<logs>/question_browser.log",
+    priority: -1  # it takes the core that the report and MLflow's runs leave
     group:
         "report"
     conda:
