@@ -15,7 +15,9 @@ with job(snakemake) as settings:
     judge_settings = Judge(**settings["judge"])
     cells = {}
     for model, of_model in settings["cells"].items():
-        cells[model] = {benchmark: [Cell(*cell) for cell in of_pair] for benchmark, of_pair in of_model.items()}
+        cells[model] = {}
+        for benchmark, of_pair in of_model.items():
+            cells[model][benchmark] = [Cell(*cell) for cell in of_pair]
     judge(
         judge_settings,
         typed_model(judge_settings.model, settings["pace"] | settings["model"]),

@@ -44,7 +44,9 @@ def describe(store: Store, params: Params, models: Sequence[RunContents]) -> str
     columns = {column.head: column for model in rows for column in model.columns}
     primary = [column for column in columns.values() if column.is_primary]
     measured = {name for model in rows for name in model.metrics}
-    intervals = [f"metrics.`{name}`" for column in primary for name in column.names if name in measured]
+    intervals = []
+    for column in primary:
+        intervals += [f"metrics.`{name}`" for name in column.names if name in measured]
     others = [f"metrics.`{column.head}`" for column in columns.values() if not column.is_primary]
     order = [*intervals, *others]
     first = primary[0] if primary else Column("", "", None)
